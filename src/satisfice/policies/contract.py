@@ -1,0 +1,171 @@
+"""The contract that every policy keeps: a pure rule on plain state that answers with leases.
+
+A policy is one class in one file of this folder. Its rule is `decide(problem, state, t, rng)`, which
+answers with a lease: an arm and a number of pulls, "pull this arm so many times, then ask me again".
+Whoever runs the policy (the simulator, a live study) carries the lease out and adds the pulls and the
+rewards to the state. The rule sees arms in ascending order of cost, as the paper does; putting them
+in order, and reporting in the caller's order, is not its business.
+
+A rule is plain Python on numbers and NumPy arrays. The simulator compiles it with Numba, together with
+every plain function that it calls; a live study runs it as it is. So it may use `math`, `np`, loops,
+other plain functions and the `rng` (a `numpy.random.Generator`), and nothing else.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from satisfice.errors import InvalidPolicy
+from satisfice.problem import BestReward, FixedThreshold, ReferenceArm, Setting, arm_index
+
+# The arm of a lease that means "every arm in order, this many times over" (the paper's "k_t = t").
+SWEEP = -1
+
+
+class Problem(NamedTuple):
+    """What a rule may know before the first pull. Arms are in ascending order of cost."""
+
+    costs: NDArray[np.float64]  # (arms,)
+    horizon: int  # T; 0 when there is none
+    alpha: float  # subsidy factor; 0 for a fixed threshold
+    reference: int  # the known reference arm ell, always the last arm; -1 when there is none
+    mu0: float  # the fixed threshold; nan when there is none
+    bounded: bool  # whether every reward is known to lie within [0, 1]
+    params: NDArray[np.float64]  # the policy's own parameters, in the order of its fields
+
+
+class State(NamedTuple):
+    """What a rule remembers. The first two are kept by whoever runs the policy, the others by its rule."""
+
+    pulls: NDArray[np.int64]  # (arms,)
+    totals: NDArray[np.float64]  # (arms,) sum of the rewards
+    ints: NDArray[np.int64]
+    floats: NDArray[np.float64]
+
+
+Lease = tuple[int, int]
+Rule = Callable[[Problem, State, int, np.random.Generator], Lease]
+
+_registry: dict[str, type[Policy]] = {}
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The parent of every policy. The fields of a subclass are its parameters (numbers), with defaults.
+
+    Class attributes to set: `id`, `settings` (the settings that it serves), `summary` (one line), and
+    where they differ from the defaults `needs_horizon` and `bounded_only`.
+    """
+
+    id: ClassVar[str]
+    settings: ClassVar[tuple[type[Setting], ...]]
+    summary: ClassVar[str]
+    needs_horizon: ClassVar[bool] = True
+    bounded_only: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        if "id" in cls.__dict__:
+            _registry[cls.id] = cls
+
+    @staticmethod
+    def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
+        """The rule: the next lease, after `t` pulls in all."""
+        raise NotImplementedError
+
+    @staticmethod
+    def start(problem: Problem, state: State) -> None:
+        """Set `state.ints` and `state.floats` (zeros) before the first decision, if zeros are not right."""
+
+    @staticmethod
+    def learn(problem: Problem, state: State, arm: int, pulls: int, total: float, rng: np.random.Generator) -> None:
+        """Learn more from a lease than `pulls` and `totals`, which are already up to date."""
+
+    def memory(self, arms: int) -> tuple[int, int]:
+        """How many ints and how many floats the rule remembers."""
+        return 0, 0
+
+    @property
+    def params(self) -> dict[str, float]:
+        """The parameters by name."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    @property
+    def label(self) -> str:
+        """The id, with the parameters that are not at their defaults: `pe-cs(kappa=5)`."""
+        changed = [
+            f"{field.name}={getattr(self, field.name):g}"
+            for field in dataclasses.fields(self)
+            if getattr(self, field.name) != field.default
+        ]
+        return f"{self.id}({', '.join(changed)})" if changed else self.id
+
+    def check(self, setting: Setting, horizon: int | None, bounded: bool) -> None:
+        """Raise `InvalidPolicy` when the policy cannot work here."""
+        if not isinstance(setting, self.settings):
+            served = ", ".join(cls.__name__ for cls in self.settings)
+            raise InvalidPolicy(f"{self.id} does not serve {type(setting).__name__}; it serves {served}")
+        if self.needs_horizon and not horizon:
+            raise InvalidPolicy(f"{self.id} needs a horizon (the number of pulls to plan for)")
+        if self.bounded_only and not bounded:
+            raise InvalidPolicy(f"{self.id} needs rewards within [0, 1]")
+
+
+def arrange(costs: ArrayLike, setting: Setting, names: Sequence[str]) -> NDArray[np.int64]:
+    """The caller's indices of the arms that a rule sees, in the order in which it sees them.
+
+    Ascending cost, ties in the caller's order. With a known reference arm, arms that are dearer than it
+    can never be optimal and are left out, and it comes last, after the arms of its own cost.
+    """
+    price = np.asarray(costs, dtype=np.float64)
+    if not isinstance(setting, ReferenceArm):
+        return np.argsort(price, kind="stable")
+    ell = arm_index(setting.arm, names)
+    kept = np.flatnonzero((price <= price[ell]) & (np.arange(len(price)) != ell))
+    return np.append(kept[np.argsort(price[kept], kind="stable")], ell)
+
+
+def make_problem(
+    policy: Policy, setting: Setting, costs: ArrayLike, order: NDArray[np.int64], horizon: int | None, bounded: bool
+) -> Problem:
+    """What the rule of `policy` may know; `order` is from `arrange`."""
+    policy.check(setting, horizon, bounded)
+    return Problem(
+        costs=np.asarray(costs, dtype=np.float64)[order],
+        horizon=int(horizon or 0),
+        alpha=float(setting.alpha) if isinstance(setting, (BestReward, ReferenceArm)) else 0.0,
+        reference=len(order) - 1 if isinstance(setting, ReferenceArm) else -1,
+        mu0=float(setting.mu0) if isinstance(setting, FixedThreshold) else math.nan,
+        bounded=bounded,
+        params=np.array(list(policy.params.values()), dtype=np.float64),
+    )
+
+
+def new_state(policy: Policy, arms: int) -> State:
+    """The state before the first pull, `start` not yet called."""
+    ints, floats = policy.memory(arms)
+    return State(
+        pulls=np.zeros(arms, dtype=np.int64),
+        totals=np.zeros(arms, dtype=np.float64),
+        ints=np.zeros(ints, dtype=np.int64),
+        floats=np.zeros(floats, dtype=np.float64),
+    )
+
+
+def mean(state: State, arm: int) -> float:
+    """Empirical mean of an arm, 0 before its first pull (the paper's initial value)."""
+    if state.pulls[arm] == 0:
+        return 0.0
+    return float(state.totals[arm] / state.pulls[arm])
+
+
+def registry() -> dict[str, type[Policy]]:
+    """Every policy class by id."""
+    return _registry

@@ -1,0 +1,55 @@
+"""What the index policies share: confidence bounds, and how far a choice is safe.
+
+An index policy plays the cheapest arm of a feasible set. While it plays one arm, only that arm's index
+moves; a lease is the largest number of pulls for which no sequence of rewards within [0, 1] can lower the
+index below the level at which the choice would change. The worst case is that every reward is zero.
+"""
+
+from __future__ import annotations
+
+import math
+
+from satisfice.policies.contract import State
+
+# Levels are raised by this factor before a leap is computed, so that rounding never makes one too long.
+CAUTION = 1 + 1e-9
+
+
+def upper(state: State, arm: int, width: float) -> float:
+    """`min(mean + width / sqrt(n), 1)`."""
+    n = state.pulls[arm]
+    return min(state.totals[arm] / n + width / math.sqrt(n), 1.0)
+
+
+def lower(state: State, arm: int, width: float) -> float:
+    """`max(mean - width / sqrt(n), 0)`."""
+    n = state.pulls[arm]
+    return max(state.totals[arm] / n - width / math.sqrt(n), 0.0)
+
+
+def safe_upper(pulls: int, total: float, width: float, level: float) -> int:
+    """Pulls for which `mean + width / sqrt(n)` stays at least `level` before each, whatever the rewards.
+
+    With zeros only, `total / N + width / sqrt(N) >= level` up to the `N` whose `1 / sqrt(N)` solves the
+    quadratic equation `total x^2 + width x = level`.
+    """
+    level *= CAUTION
+    if level <= 0.0:
+        return 1 << 62
+    root = 2 * level / (width + math.sqrt(width * width + 4 * total * level))
+    if root < 1e-9:
+        return 1 << 62
+    return max(int(1.0 / (root * root)) - pulls + 1, 1)
+
+
+def safe_lower(pulls: int, total: float, width: float, level: float) -> int:
+    """Pulls for which `mean - width / sqrt(n)` stays above `level` before each, whatever the rewards.
+
+    With zeros only, `total / N - width / sqrt(N) > level` up to the `N` whose `1 / sqrt(N)` solves
+    `total x^2 - width x = level`: the left side falls in `N` as long as it is positive.
+    """
+    level *= CAUTION
+    if level <= 0.0 or total <= 0.0:
+        return 1
+    root = (width + math.sqrt(width * width + 4 * total * level)) / (2 * total)
+    return max(int(1.0 / (root * root)) - pulls + 1, 1)

@@ -1,0 +1,69 @@
+"""Pairwise elimination: the rounds, and the paper's functions PE() and Asymmetric_PE().
+
+A piece that PE, Asymmetric-PE and PE-CS share. In round `omega` the gap to be resolved is
+`2^-omega`; both arms of a pair need `tau = ceil(2 log(T 4^-omega) 4^omega)` pulls, and their means are
+then compared with a buffer of `beta = sqrt(log(T 4^-omega) / (2 tau))` on each side.
+"""
+
+from __future__ import annotations
+
+import math
+
+from satisfice.policies.contract import Lease, Problem, State, mean
+
+# Where the piece keeps its integers: the episode, the winner (-1: none yet), then omega of every arm.
+EPISODE, WINNER, OMEGA = 0, 1, 2
+
+
+def is_open(horizon: int, omega: int) -> bool:
+    """Whether a round exists: beyond it `log(T 4^-omega)`, and with it `tau`, would fade to nothing."""
+    return horizon * 0.25**omega > math.e
+
+
+def tau(horizon: int, omega: int) -> int:
+    """Pulls that an arm needs by the end of round `omega`."""
+    return math.ceil(2 * math.log(horizon * 0.25**omega) / 0.25**omega)
+
+
+def beta(horizon: int, omega: int) -> float:
+    """Buffer around an empirical mean at the end of round `omega`."""
+    return math.sqrt(math.log(horizon * 0.25**omega) / (2 * tau(horizon, omega)))
+
+
+def compare(problem: Problem, state: State, ell: int, kappa: int) -> Lease:
+    """The next lease of the candidates, cheapest first, against the reference arm `ell`.
+
+    This is `Asymmetric_PE()`; with `kappa` = 0 it is `PE()`, since `omega_ell >= omega_i` always. Where a
+    round that does not exist would be opened, the pair is decided by the empirical means.
+    """
+    ints = state.ints
+    while ints[WINNER] < 0:
+        i = ints[EPISODE]
+        if i == ell:
+            ints[WINNER] = ell
+            break
+        omega_i = ints[OMEGA + i]
+        scale = 1.0 - problem.alpha
+        if not is_open(problem.horizon, omega_i):
+            if mean(state, i) >= scale * mean(state, ell):
+                ints[WINNER] = i
+                break
+            ints[EPISODE] = i + 1
+            return i + 1, 1
+        missing = tau(problem.horizon, omega_i) - state.pulls[i]
+        if missing > 0:
+            return i, missing
+        omega_ell = min(omega_i + kappa, ints[OMEGA + ell])
+        missing = tau(problem.horizon, omega_ell) - state.pulls[ell]
+        if missing > 0:
+            return ell, missing
+        beta_i, beta_ell = beta(problem.horizon, omega_i), beta(problem.horizon, omega_ell)
+        if scale * (mean(state, ell) + beta_ell) < mean(state, i) - beta_i:
+            ints[WINNER] = i
+        elif mean(state, i) + beta_i < scale * (mean(state, ell) - beta_ell):
+            ints[EPISODE] = i + 1
+            return i + 1, 1  # the paper samples the next candidate at once, whatever it has
+        else:
+            ints[OMEGA + i] = omega_i + 1
+            ints[OMEGA + ell] = max(omega_i + 1, ints[OMEGA + ell])
+    return ints[WINNER], max(problem.horizon, 1)
