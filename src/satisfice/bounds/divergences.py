@@ -60,8 +60,7 @@ def kl_gaussian(mean: ArrayLike, other: ArrayLike, sigma: float = 1.0) -> Floats
     >>> float(kl_gaussian(0.5, 0.7, sigma=0.5).round(6))
     0.08
     """
-    if not (math.isfinite(sigma) and sigma > 0):
-        raise InvalidInstance(f"sigma = {sigma}; the standard deviation of a Gaussian reward must be above 0")
+    check_sigma(sigma)
     distance = (np.asarray(mean, dtype=np.float64) - np.asarray(other, dtype=np.float64)) / sigma
     return np.asarray(distance * distance / 2)
 
@@ -119,6 +118,13 @@ def check_family(family: str) -> str:
     if family not in FAMILIES:
         raise InvalidInstance(f"there is no reward family {family!r}; use {' or '.join(FAMILIES)}")
     return family
+
+
+def check_sigma(sigma: float) -> float:
+    """The standard deviation, or `InvalidInstance` when it is not above 0."""
+    if not (math.isfinite(sigma) and sigma > 0):
+        raise InvalidInstance(f"sigma = {sigma}; the standard deviation of a Gaussian reward must be above 0")
+    return float(sigma)
 
 
 def _between(family: Family, mean: float, x: float, sigma: float) -> float:

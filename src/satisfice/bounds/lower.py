@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from satisfice.bounds.divergences import Family, check_family, d_inf, d_inf_twin
+from satisfice.bounds.divergences import Family, check_family, check_sigma, d_inf, d_inf_twin
 from satisfice.bounds.layout import snap
 from satisfice.bounds.terms import Term, largest, times
 from satisfice.errors import InvalidInstance
@@ -80,9 +80,9 @@ def lower(instance: Instance, setting: Setting, family: Family | None = None, si
     if kind == "bernoulli" and not np.all((means >= 0) & (means <= 1)):
         raise InvalidInstance(f"the Bernoulli family has means within [0, 1]; the means are {means.tolist()}")
     spread = sigma if sigma is not None else instance.sigma if instance.reward == "gaussian" else 1.0
-    view = _View(instance, setting, kind, float(spread))
-    pulls, reasons = np.zeros(instance.arms), [""] * instance.arms
-    roles, cases = ["high-cost"] * instance.arms, ()
+    view = _View(instance, setting, kind, check_sigma(spread))
+    pulls, reasons, roles = np.zeros(instance.arms), [""] * instance.arms, ["high-cost"] * instance.arms
+    cases: tuple[Term, ...] = ()
     for i in range(instance.arms):
         pulls[i], reasons[i] = view.high(i) if isinstance(setting, BestReward) else (0.0, NO_HIGH)
         if instance.costs[i] < view.price:
@@ -96,7 +96,8 @@ def lower(instance: Instance, setting: Setting, family: Family | None = None, si
         if view.reference not in view.optimal:
             cases = view.reference_cases()
             pulls[view.reference] = largest(case.value for case in cases)
-            reasons[view.reference] = "; ".join(case.reason for case in cases if case.reason)
+            ends = [case.reason for case in cases if case.value == pulls[view.reference]]
+            reasons[view.reference] = "; ".join(ends) if pulls[view.reference] in (0.0, math.inf) else ""
     best = setting.optimal_arm(instance)
     roles[best], pulls[best] = "optimal", math.inf
     reasons[best] = "the optimal arm: pulled all but o(T) times"
@@ -145,7 +146,8 @@ class _View:
 
     def high(self, i: int) -> tuple[float, str]:
         """Theorem E.4: an arm so good that `a*` would no longer be feasible."""
-        value = _inverse(d_inf(self.family, float(self.means[i]), self.displacing, self.sigma))
+        mean = float(self.means[i])
+        value = _inverse(d_inf(self.family, mean, self._snapped(self.displacing, mean), self.sigma))
         if math.isinf(value):
             return value, "the optimal arm is exactly on the threshold: any better arm would displace it"
         return value, "" if value else self._cannot_displace()

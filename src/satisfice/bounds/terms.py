@@ -23,12 +23,12 @@ class Term:
 
 def term(name: str, meaning: str, value: float, *, absent: str, infinite: str) -> Term:
     """A term with the reason that its value calls for."""
-    return Term(name, value, meaning, absent if value == 0 else infinite if math.isinf(value) else "")
+    return Term(name, float(value), meaning, absent if value == 0 else infinite if math.isinf(value) else "")
 
 
 def times(weight: float, amount: float) -> float:
     """The product, in which a zero weight wins over an infinite amount: what has no gap adds no regret."""
-    return 0.0 if weight == 0 else weight * amount
+    return 0.0 if weight == 0 else float(weight * amount)
 
 
 def largest(values: Iterable[float]) -> float:
