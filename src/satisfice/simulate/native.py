@@ -65,7 +65,9 @@ def cache_dir() -> Path:
         usable = os.access(folder, os.W_OK)
     except OSError:
         usable = False
-    return folder if usable else Path(tempfile.gettempdir()) / f"satisfice-{os.getuid() if hasattr(os, 'getuid') else 0}"
+    return (
+        folder if usable else Path(tempfile.gettempdir()) / f"satisfice-{os.getuid() if hasattr(os, 'getuid') else 0}"
+    )
 
 
 def _plain(function: Callable[..., Any]) -> FunctionType:

@@ -73,13 +73,15 @@ def _scatter(ax: Axes, results: Results) -> None:
 
 
 def _symlog(ax: Axes, values: list[np.ndarray[tuple[int, ...], np.dtype[np.float64]]]) -> None:
-    """A log axis that can show zero, where the values span more than a factor of 50."""
+    """A log axis that can show zero, where the values span more than a factor of 20."""
     positive = [v[v > 0] for v in values if (v > 0).any()]
     if not positive:
         ax.set_ylim(0, 1)
+        ax.set_yticks([0])
+        ax.text(0.5, 0.5, "zero for every policy", transform=ax.transAxes, ha="center", color="#555555")
         return
     ends = [float(np.atleast_2d(v)[..., -1].mean()) for v in values]
-    if max(ends) > 50 * max(min(ends), 1e-300):
+    if max(ends) > 20 * max(min(ends), 1e-300):
         low = max(min(float(np.percentile(v, 5)) for v in positive), max(ends) * 1e-6)
         ax.set_yscale("symlog", linthresh=10 ** np.floor(np.log10(low)), linscale=0.4)
     else:

@@ -39,9 +39,7 @@ class Terms:
     versions: dict[str, str] = field(default_factory=dict, compare=False)
 
     @classmethod
-    def of(
-        cls, policy: Policy, instance: Instance, setting: Setting, horizon: int, runs: int, seed: int
-    ) -> Terms:
+    def of(cls, policy: Policy, instance: Instance, setting: Setting, horizon: int, runs: int, seed: int) -> Terms:
         """The terms of a simulation, with the versions of this environment."""
         kind = {"kind": setting.kind, **asdict(setting)}
         return cls(policy.label, policy.params, instance.to_dict(), kind, horizon, runs, seed, versions())

@@ -66,9 +66,7 @@ class Job:
             stream = np.random.SeedSequence(self.seed, spawn_key=(label, first + i))
             state = new_state(self.policy, len(order))
             rng = np.random.Generator(np.random.PCG64(stream))
-            engine(
-                problem, state, world, cost_gaps, quality_gaps, self.checkpoints, curves[0, i], curves[1, i], rng
-            )
+            engine(problem, state, world, cost_gaps, quality_gaps, self.checkpoints, curves[0, i], curves[1, i], rng)
             pulls[i, order] = state.pulls
         return pulls, curves[0], curves[1]
 

@@ -1,0 +1,56 @@
+# `make demo` and `make test` need Python 3.11+, pip and make, and do the rest themselves.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+
+.PHONY: demo test lint format bench bench-regret bench-studies bench-data clean
+.DEFAULT_GOAL := demo
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	@echo "Installing satisfice into $(VENV) ..."
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
+	@echo "Installing satisfice and what its tests need into $(VENV) ..."
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@ $(VENV)/.installed
+
+demo: $(VENV)/.installed
+	@echo "Five million pulls, 20 runs of each policy (the first time, each policy is compiled for some seconds):"
+	$(BIN)/satisfice run --instance movielens --setting best --alpha 0.25 --policy glr --policy 'pe-cs(kappa=5)' \
+		--policy ts-cs --policy etc-cs --horizon 5e6 --runs 20 --seed 0 --out demo
+	@echo "A small version of every experiment of the paper:"
+	$(BIN)/satisfice reproduce --quick --out demo/paper
+
+test: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/speed.py
+
+bench-regret: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/regret.py
+
+bench-studies: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/studies.py
+
+bench-data: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/instances.py
+
+clean:
+	rm -rf $(VENV) demo results reproduction

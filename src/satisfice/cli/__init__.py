@@ -1,0 +1,76 @@
+"""The command line: one module per command; this one puts them together and turns errors into messages."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import typer
+from typer.core import TyperGroup
+
+from satisfice.errors import SatisficeError
+
+COMMANDS = ("run", "reproduce", "bounds", "plan", "policies", "instances")
+GROUPS = ("instance", "study")
+HELP = """Find the cheapest option that is good enough, while the options are in use.
+
+Simulate policies for bandits with cost subsidy (run), reproduce the paper (reproduce), see what the theory promises
+(bounds, plan), make an instance from data (instance) and route real traffic (study).
+"""
+
+
+class _Group(TyperGroup):
+    """Commands whose expected errors are one line on the error stream: 2 for bad input, 130 for an interrupt."""
+
+    def invoke(self, ctx):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+        try:
+            return super().invoke(ctx)
+        except SatisficeError as error:
+            typer.echo(f"error: {error}", err=True)
+            ctx.exit(2)
+        except KeyboardInterrupt:
+            typer.echo("interrupted", err=True)
+            ctx.exit(130)
+        except BrokenPipeError:
+            sys.stderr.close()
+            ctx.exit(0)
+
+
+def _version(shown: bool) -> None:
+    if shown:
+        from satisfice import __version__
+
+        typer.echo(f"satisfice {__version__}")
+        raise typer.Exit
+
+
+def make_app() -> typer.Typer:
+    """The whole command line."""
+    app = typer.Typer(
+        cls=_Group,
+        help=HELP,
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+
+    @app.callback()
+    def root(
+        version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+    ) -> None:
+        pass
+
+    from importlib.util import find_spec  # TEMP
+
+    for name in [n for n in COMMANDS if find_spec("satisfice.cli." + n)]:
+        module = importlib.import_module(f"satisfice.cli.{name}")
+        app.command(name)(getattr(module, name))
+    for name in [n for n in GROUPS if find_spec("satisfice.cli." + n)]:
+        app.add_typer(importlib.import_module(f"satisfice.cli.{name}").app, name=name)
+    return app
+
+
+def main() -> None:
+    """The entry point of `satisfice` and of `python -m satisfice`."""
+    make_app()()

@@ -1,0 +1,84 @@
+"""What several commands take: an instance, a setting, numbers such as 5e6."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from satisfice.errors import InvalidRun, InvalidSetting
+from satisfice.problem import BestReward, FixedThreshold, Instance, ReferenceArm, Setting
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+INSTANCE = typer.Option(
+    ...,
+    "--instance",
+    "-i",
+    help="A built-in instance (see `satisfice instances`) or a .json file.",
+    metavar="NAME|FILE",
+)
+SETTING = typer.Option("best", "--setting", "-s", help="best, reference or fixed.", metavar="KIND")
+ALPHA = typer.Option(None, "--alpha", "-a", help="Subsidy factor within [0, 1], for best and reference.")
+REFERENCE = typer.Option(None, "--reference", help="The reference arm, by name or by index from 0.", metavar="ARM")
+THRESHOLD = typer.Option(None, "--threshold", help="The threshold mu_0, for fixed.", metavar="MU0")
+UNIT_COSTS = typer.Option(False, "--unit-costs", help="Divide every cost by the largest one.")
+HORIZON = typer.Option(..., "--horizon", "-T", help="Number of pulls, for example 5e6.", metavar="T")
+SEED = typer.Option(0, "--seed", help="Seed of all random numbers.")
+WORKERS = typer.Option(None, "--workers", help="Number of processes; by default one per core for long work.")
+
+
+def console() -> Console:
+    """Where tables are printed: as wide as the terminal, or 120 columns when the output goes to a file."""
+    from rich.console import Console
+
+    plain = Console()
+    return plain if plain.is_terminal else Console(width=120)
+
+
+def read_instance(name: str, unit_costs: bool = False) -> Instance:
+    """The instance of `--instance`."""
+    from satisfice.instances import load_instance
+
+    instance = load_instance(name)
+    return instance.scaled_costs() if unit_costs else instance
+
+
+def read_setting(
+    kind: str, alpha: float | None, reference: str | None, threshold: float | None, instance: Instance | None = None
+) -> Setting:
+    """The setting of `--setting`, `--alpha`, `--reference` and `--threshold`."""
+    given = {"--alpha": alpha is not None, "--reference": reference is not None, "--threshold": threshold is not None}
+    takes = {"best": {"--alpha"}, "reference": {"--alpha", "--reference"}, "fixed": {"--threshold"}}
+    if kind not in takes:
+        raise InvalidSetting(f"--setting {kind!r} is unknown; use best, reference or fixed")
+    for option, there in given.items():
+        if there and option not in takes[kind]:
+            raise InvalidSetting(f"{option} does not belong to --setting {kind}")
+    if kind == "fixed":
+        if threshold is None:
+            raise InvalidSetting("--setting fixed needs --threshold MU0")
+        return FixedThreshold(threshold)
+    if kind == "best":
+        if alpha is None:
+            raise InvalidSetting("--setting best needs --alpha")
+        return BestReward(alpha)
+    if reference is None:
+        raise InvalidSetting("--setting reference needs --reference ARM")
+    names = instance.names if instance is not None else ()
+    arm: int | str = int(reference) if reference not in names and reference.lstrip("-").isdigit() else reference
+    if instance is not None:
+        instance.index(arm)
+    return ReferenceArm(arm, alpha if alpha is not None else 0.0)
+
+
+def read_whole(option: str, text: str) -> int:
+    """A whole number written as 5000000, 5_000_000 or 5e6."""
+    try:
+        value = float(text.replace("_", "").replace(",", ""))
+    except ValueError:
+        value = float("nan")
+    if not value.is_integer():
+        raise InvalidRun(f"{option} {text!r} is not a whole number such as 5000000 or 5e6")
+    return int(value)

@@ -1,0 +1,113 @@
+"""`satisfice run`: simulate policies on an instance, show a table, write the data and a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from satisfice.cli import options
+
+if TYPE_CHECKING:
+    from satisfice.simulate import Results
+
+
+def run(
+    instance: str = options.INSTANCE,
+    setting: str = options.SETTING,
+    alpha: float | None = options.ALPHA,
+    reference: str | None = options.REFERENCE,
+    threshold: float | None = options.THRESHOLD,
+    policy: list[str] = typer.Option(
+        None,
+        "--policy",
+        "-p",
+        help="A policy, also with parameters: 'pe-cs(kappa=5)'. Repeat it for several; "
+        "without it, every policy that serves the setting.",
+    ),
+    horizon: str = options.HORIZON,
+    runs: int = typer.Option(50, "--runs", "-n", help="Independent runs of each policy."),
+    seed: int = options.SEED,
+    checkpoints: int = typer.Option(200, "--checkpoints", help="Points of the regret curves."),
+    workers: int | None = options.WORKERS,
+    unit_costs: bool = options.UNIT_COSTS,
+    out: Path = typer.Option(Path("results"), "--out", "-o", help="Folder for the data and the picture."),
+    as_json: bool = typer.Option(False, "--json", help="Print the summary as JSON, for machines."),
+) -> None:
+    """Simulate policies on an instance: a table, the data (Parquet) and a picture (PNG)."""
+    from satisfice.policies import all_policies
+    from satisfice.simulate import simulate
+
+    problem = options.read_instance(instance, unit_costs)
+    chosen_setting = options.read_setting(setting, alpha, reference, threshold, problem)
+    served = [
+        id
+        for id, cls in all_policies().items()
+        if issubclass(type(chosen_setting), cls.settings) and (problem.bounded or not cls.bounded_only)
+    ]
+    steps = options.read_whole("--horizon", horizon)
+    results = simulate(
+        problem, chosen_setting, policy or served, steps, runs, seed, checkpoints, workers, progress=not as_json
+    )
+    # Loose ends such as ":" in toy:0.78 are not welcome in file names everywhere.
+    stem = "-".join(
+        [_slug(problem.label), setting, *(_slug(f"{v}") for v in (reference, alpha, threshold) if v is not None)]
+    )
+    data = results.save(out / f"{stem}.parquet")
+    figure = out / f"{stem}.png"
+    results.plot(figure)
+    best = chosen_setting.optimal_arm(problem)
+    if as_json:
+        import json
+
+        document = {
+            "instance": problem.label,
+            "setting": {"kind": chosen_setting.kind, **vars(chosen_setting)},
+            "horizon": steps,
+            "runs": runs,
+            "seed": seed,
+            "threshold": chosen_setting.threshold(problem),
+            "optimal_arm": problem.names[best],
+            "seconds": results.seconds,
+            "summary": results.summary().to_dicts(),
+            "data": str(data),
+            "picture": str(figure),
+        }
+        typer.echo(json.dumps(document, indent=2))
+        return
+    typer.echo(
+        f"{problem.label}: threshold {chosen_setting.threshold(problem):.4g}, optimal arm {problem.names[best]} "
+        f"(cost {problem.costs[best]:g}, mean {problem.means[best]:g}); {steps:,} pulls, {runs} runs, "
+        f"{results.seconds:.1f} s"
+    )
+    show(results)
+    typer.echo(f"data:    {data}\npicture: {figure}")
+
+
+def show(results: Results) -> None:
+    """Print the summary as a table."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    names = ("policy", "regret", "mean", "± s.e.", "s.d.", "median", "95th pct", "worst", "optimal arm")
+    for name in names:
+        table.add_column(name, justify="left" if name in ("policy", "regret") else "right", no_wrap=True)
+    for row in results.summary().iter_rows(named=True):
+        numbers = [row[key] for key in ("mean", "std_error", "std", "median", "p95", "worst")]
+        first = row["regret"] == "cost"
+        table.add_row(
+            row["policy"] if first else "",
+            row["regret"],
+            *(
+                "-" if value is None or value != value else f"{value:,.0f}" if value >= 1000 else f"{value:,.4g}"
+                for value in numbers
+            ),
+            f"{row['optimal_share']:.2%}" if first else "",
+            end_section=row["regret"] == "sum",
+        )
+    options.console().print(table)
+
+
+def _slug(label: str) -> str:
+    return "".join(c if c.isalnum() or c in ".-_" else "-" for c in label)
