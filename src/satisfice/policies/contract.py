@@ -39,6 +39,7 @@ class Problem(NamedTuple):
     mu0: float  # the fixed threshold; nan when there is none
     bounded: bool  # whether every reward is known to lie within [0, 1]
     params: NDArray[np.float64]  # the policy's own parameters, in the order of its fields
+    binary: bool = False  # whether every reward is known to be 0 or 1
 
 
 class State(NamedTuple):
@@ -133,7 +134,13 @@ def arrange(costs: ArrayLike, setting: Setting, names: Sequence[str]) -> NDArray
 
 
 def make_problem(
-    policy: Policy, setting: Setting, costs: ArrayLike, order: NDArray[np.int64], horizon: int | None, bounded: bool
+    policy: Policy,
+    setting: Setting,
+    costs: ArrayLike,
+    order: NDArray[np.int64],
+    horizon: int | None,
+    bounded: bool,
+    binary: bool = False,
 ) -> Problem:
     """What the rule of `policy` may know; `order` is from `arrange`."""
     policy.check(setting, horizon, bounded)
@@ -145,6 +152,7 @@ def make_problem(
         mu0=float(setting.mu0) if isinstance(setting, FixedThreshold) else math.nan,
         bounded=bounded,
         params=np.array(list(policy.params.values()), dtype=np.float64),
+        binary=binary,
     )
 
 
