@@ -6,12 +6,13 @@ import os
 import sys
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from threading import Thread
 from types import TracebackType
 
 import numpy as np
@@ -29,6 +30,7 @@ MAX_HORIZON = 10**15
 WORTH_PROCESSES = 2.0
 
 Progress = Callable[[int, int, str], None]
+Output = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Job:
     def order(self) -> NDArray[np.int64]:
         return arrange(self.instance.costs, self.setting, self.instance.names)
 
-    def run(self, first: int, count: int) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    def run(self, first: int, count: int) -> Output:
         """Runs `first`, ..., `first + count - 1`: pulls (runs, arms) and the two curves (runs, checkpoints).
 
         With a `count` of 0 it only prepares the engine."""
@@ -140,29 +142,28 @@ def simulate(
         policy.check(setting, horizon, instance.bounded)
 
     started = time.perf_counter()
-    parts: dict[str, dict[int, tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]]] = {
-        label: {} for label in labels
-    }
+    parts: dict[str, dict[int, Output]] = {label: {} for label in labels}
     done = 0
     with _progress(progress, runs * len(jobs), labels) as report:
         for job, first, output in _work(jobs, runs, workers, cluster):
             parts[job.policy.label][first] = output
             done += len(output[0])
             report(done, runs * len(jobs), job.policy.label)
-    results = {}
-    for job in jobs:
-        pieces = [part for _, part in sorted(parts[job.policy.label].items())]
-        results[job.policy.label] = Result(
-            terms=Terms.of(job.policy, instance, setting, horizon, runs, seed),
-            checkpoints=marks,
-            pulls=np.concatenate([p[0] for p in pieces]),
-            cost_curve=np.concatenate([p[1] for p in pieces]),
-            quality_curve=np.concatenate([p[2] for p in pieces]),
-        )
+    results = {job.policy.label: assemble(job, parts[job.policy.label]) for job in jobs}
     return Results(results, seconds=time.perf_counter() - started)
 
 
-Output = tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
+def assemble(job: Job, parts: Mapping[int, Output]) -> Result:
+    """The result of a job from the outputs of all its runs, each under its first run."""
+    pieces = [part for _, part in sorted(parts.items())]
+    pulls = np.concatenate([p[0] for p in pieces])
+    return Result(
+        terms=Terms.of(job.policy, job.instance, job.setting, job.horizon, len(pulls), job.seed),
+        checkpoints=job.checkpoints,
+        pulls=pulls,
+        cost_curve=np.concatenate([p[1] for p in pieces]),
+        quality_curve=np.concatenate([p[2] for p in pieces]),
+    )
 
 
 def _work(
@@ -175,7 +176,7 @@ def _work(
         yield from on_cluster(cluster, _chunks(jobs, runs, 64))
         return
     if workers is not None and workers > 1:
-        yield from _in_processes(_chunks(jobs, runs, workers * 4), workers)
+        yield from in_processes(_chunks(jobs, runs, workers * 4), workers)
         return
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     for n, job in enumerate(jobs):
@@ -188,7 +189,7 @@ def _work(
             ahead = each * (runs - first)
             if workers is None and cores > 1 and spent > 0.5 and ahead > WORTH_PROCESSES:
                 rest = _chunks([job], runs, cores * 8, first) + _chunks(jobs[n + 1 :], runs, cores * 8)
-                yield from _in_processes(rest, cores)
+                yield from in_processes(rest, cores)
                 return
             count = min(runs - first, max(1, int(0.1 / each)) if first else 1)
             yield job, first, job.run(first, count)
@@ -200,23 +201,21 @@ def _chunks(jobs: list[Job], runs: int, pieces: int, first: int = 0) -> list[tup
     return [(job, at, min(size, runs - at)) for job in jobs for at in range(first, runs, size)]
 
 
-def _in_processes(chunks: Iterable[tuple[Job, int, int]], workers: int) -> Iterator[tuple[Job, int, Output]]:
+def in_processes(chunks: Iterable[tuple[Job, int, int]], workers: int) -> Iterator[tuple[Job, int, Output]]:
     """The chunks on `workers` processes. An interrupt ends them at once."""
     # A forked worker has the compiled code already, and does not import the caller's main module again.
     method = "fork" if sys.platform == "linux" else "spawn"
     pending = list(chunks)
     for job in {id(job): job for job, _, _ in pending}.values():
         job.run(0, 0)
-    pool = ProcessPoolExecutor(workers, mp_context=get_context(method), initializer=_ignore_interrupts)
+    pool = ProcessPoolExecutor(workers, mp_context=get_context(method), initializer=_start_worker)
     try:
         futures: dict[Future[Output], tuple[Job, int]] = {
-            pool.submit(_run_chunk, job, first, count): (job, first) for job, first, count in pending
+            pool.submit(run_chunk, job, first, count): (job, first) for job, first, count in pending
         }
-        while futures:
-            finished, _ = wait(futures, return_when=FIRST_COMPLETED)
-            for future in finished:
-                job, first = futures.pop(future)
-                yield job, first, future.result()
+        for future in as_completed(list(futures)):
+            job, first = futures.pop(future)
+            yield job, first, future.result()
     except BaseException:
         processes = list((pool._processes or {}).values())
         pool.shutdown(wait=False, cancel_futures=True)
@@ -226,14 +225,24 @@ def _in_processes(chunks: Iterable[tuple[Job, int, int]], workers: int) -> Itera
     pool.shutdown()
 
 
-def _run_chunk(job: Job, first: int, count: int) -> Output:
+def run_chunk(job: Job, first: int, count: int) -> Output:
+    """What a worker does: `Job.run`."""
     return job.run(first, count)
 
 
-def _ignore_interrupts() -> None:
+def _start_worker() -> None:
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    # A parent that is killed outright cannot end its workers, which would wait for work for ever.
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _checkpoints(checkpoints: int | Sequence[int] | NDArray[np.int64], horizon: int) -> NDArray[np.int64]:
