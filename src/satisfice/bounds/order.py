@@ -71,13 +71,19 @@ def order_optimal(instance: Instance, alpha: float) -> OrderOptimality:
     whose = "no arm has one" if nearest is None else f"of {instance.names[nearest]}"
     dominant = "Delta_Q" if gap_q <= delta_min and nearest is not None else "Delta_min"
     smallest = (
-        f"The smallest gap is a quality gap, Delta_Q = {gap_q:.4g} {whose}; Delta_min = {delta_min:.4g}."
-        if dominant == "Delta_Q"
-        else f"The smallest gap is Delta_min = {delta_min:.4g}, between the two best arms; "
-        f"the smallest quality gap is {gap_q:.4g} ({whose})."
+        ""
+        if instance.arms == 1
+        else (
+            f"The smallest gap is a quality gap, Delta_Q = {gap_q:.4g} {whose}; Delta_min = {delta_min:.4g}."
+            if dominant == "Delta_Q"
+            else f"The smallest gap is Delta_min = {delta_min:.4g}, between the two best arms; "
+            f"the smallest quality gap is {gap_q:.4g} ({whose})."
+        )
     )
     reach = f"(1 - alpha) Delta_min = {(1 - alpha) * delta_min:.4g}"
-    if in_class:
+    if instance.arms == 1:
+        verdict = "Nothing to learn: there is one arm."
+    elif in_class:
         verdict = (
             f"The nearest cheaper arm misses the threshold by {cheaper:.4g}, at most {reach}: only the best arm can "
             "rule it out, so knowing the best arm is worth its price. The paper shows PE-CS to be order optimal here."
@@ -92,8 +98,8 @@ def order_optimal(instance: Instance, alpha: float) -> OrderOptimality:
             "No arm is cheaper than the optimal one, so there is nothing to rule out. "
             "Not in the class for which the paper shows PE-CS to be order optimal."
         )
-    if matched and not in_class:
+    if matched and not in_class and instance.arms > 1:
         verdict += " The leading terms of its two bounds agree all the same."
     elif in_class and not matched:
         verdict += " That is about pulls of the best arm, which is optimal here; for dearer arms the bounds differ."
-    return OrderOptimality(in_class, matched, dominant, delta_min, cheaper, own, f"{smallest} {verdict}")
+    return OrderOptimality(in_class, matched, dominant, delta_min, cheaper, own, f"{smallest} {verdict}".strip())

@@ -54,15 +54,13 @@ class UpperBound:
         """Bound on the expected quality regret."""
         return sum(term.value for term in self.quality_terms)
 
-    def term(self, name: str) -> float:
-        """The value of a term as `"cost.later_episodes"` or `"quality.low_cost_nominal"`."""
-        kind, _, rest = name.partition(".")
-        terms = {"cost": self.cost_terms, "quality": self.quality_terms}.get(kind, ())
-        for one in terms:
-            if one.name == rest:
-                return one.value
-        known = [f"cost.{one.name}" for one in self.cost_terms] + [f"quality.{one.name}" for one in self.quality_terms]
-        raise KeyError(f"{name}: the terms are {', '.join(known)}")
+    def term(self, name: str) -> Term:
+        """A term by name: `"cost.later_episodes"`, `"quality.low_cost_nominal"`."""
+        terms = {f"cost.{one.name}": one for one in self.cost_terms}
+        terms |= {f"quality.{one.name}": one for one in self.quality_terms}
+        if name not in terms:
+            raise KeyError(f"there is no term {name!r}; the terms are {', '.join(terms)}")
+        return terms[name]
 
 
 def upper(policy: str | Policy | type[Policy], instance: Instance, setting: Setting, horizon: float) -> UpperBound:
