@@ -35,3 +35,35 @@ class InvalidData(SatisficeError, ValueError):
 
 class MissingExtra(SatisficeError, ImportError):
     """A feature whose optional dependency is not installed."""
+
+
+class InvalidStudy(SatisficeError, ValueError):
+    """Terms of a live study, or a change to a running one, that make no sense."""
+
+
+class UnknownStudy(SatisficeError, LookupError):
+    """No study of this name is in the storage."""
+
+
+class StudyExists(SatisficeError, ValueError):
+    """A study of this name is already in the storage."""
+
+
+class StudyClosed(SatisficeError, RuntimeError):
+    """The study was closed; it hands out no decisions and takes no rewards."""
+
+
+class UnknownDecision(SatisficeError, LookupError):
+    """The study never handed out a decision with this id."""
+
+
+class InvalidReward(SatisficeError, ValueError):
+    """A reward outside the range that the study declared."""
+
+
+class RewardConflict(SatisficeError, ValueError):
+    """A decision that is already settled in another way; `correct=True` corrects it."""
+
+
+class StorageError(SatisficeError, RuntimeError):
+    """A storage that cannot be understood, reached or locked."""
