@@ -91,7 +91,9 @@ class Instance:
             raise InvalidInstance(f"a {reward} instance needs the mean of every arm")
         self.means = _vector("mean", means)
         if len(self.means) != len(self.costs):
-            raise InvalidInstance(f"{len(self.costs)} costs but {len(self.means)} means; there must be one of each per arm")
+            raise InvalidInstance(
+                f"{len(self.costs)} costs but {len(self.means)} means; there must be one of each per arm"
+            )
         if reward == "bernoulli":
             _each("mean", self.means, (self.means < 0) | (self.means > 1), "a Bernoulli mean within [0, 1]")
         self.names = _names(names, len(self.costs))
@@ -322,9 +324,7 @@ def _sigma(sigma: float) -> float:
     return float(sigma)
 
 
-def _scale(
-    reward: str, values: ArrayLike | None, probabilities: ArrayLike | None, arms: int
-) -> tuple[Floats, Floats]:
+def _scale(reward: str, values: ArrayLike | None, probabilities: ArrayLike | None, arms: int) -> tuple[Floats, Floats]:
     if reward != "categorical":
         if values is not None or probabilities is not None:
             raise InvalidInstance(f"values and probabilities belong to categorical rewards, not to {reward} ones")
@@ -340,7 +340,9 @@ def _scale(
         raise InvalidInstance(f"probabilities have shape {table.shape}; ({arms}, {len(scale)}) was expected")
     for i, row in enumerate(table):
         if not np.isfinite(row).all() or row.min() < 0 or abs(row.sum() - 1) > 1e-6:
-            raise InvalidInstance(f"the probabilities of arm {i} are {row.tolist()}; they must be at least 0 and sum to 1")
+            raise InvalidInstance(
+                f"the probabilities of arm {i} are {row.tolist()}; they must be at least 0 and sum to 1"
+            )
     return scale, table / table.sum(axis=1, keepdims=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import importlib
 import pkgutil
@@ -40,12 +41,12 @@ def get_policy(policy: str | Policy | type[Policy]) -> Policy:
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise InvalidPolicy(f"there is no policy {policy!r}; the policies are {', '.join(known)}.{hint}")
     cls = known[match[1]]
+    accepted = [field.name for field in dataclasses.fields(cls)]
     params: dict[str, float] = {}
     for part in filter(None, (piece.strip() for piece in (match[2] or "").split(","))):
         name, _, value = (piece.strip() for piece in part.partition("="))
-        if name not in cls.__dataclass_fields__:
-            accepted = ", ".join(cls.__dataclass_fields__) or "no parameters"
-            raise InvalidPolicy(f"{cls.id} has no parameter {name!r}; it has {accepted}")
+        if name not in accepted:
+            raise InvalidPolicy(f"{cls.id} has no parameter {name!r}; it has {', '.join(accepted) or 'none'}")
         try:
             number = float(value)
         except ValueError:

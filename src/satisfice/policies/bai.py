@@ -10,6 +10,15 @@ from satisfice.policies.pairwise import OMEGA, beta, is_open, tau
 NOBODY: Lease = (-2, 0)
 
 
+def leader(state: State, active: int, arms: int) -> int:
+    """The active arm with the largest empirical mean, the cheapest among equals."""
+    best = -1
+    for k in range(arms):
+        if state.ints[active + k] == 1 and (best < 0 or mean(state, k) > mean(state, best)):
+            best = k
+    return best
+
+
 def identify(problem: Problem, state: State, active: int, rng: np.random.Generator) -> Lease:
     """The next lease of the identification, or `NOBODY` when at most one arm is active.
 
@@ -26,24 +35,18 @@ def identify(problem: Problem, state: State, active: int, rng: np.random.Generat
         count += ints[active + k]
     if count <= 1:
         return NOBODY
-    best = -1
     if not is_open(problem.horizon, omega):
-        for k in range(arms):
-            if ints[active + k] == 1 and (best < 0 or mean(state, k) > mean(state, best)):
-                best = k
-        for k in range(arms):
-            ints[active + k] = 1 if k == best else 0
+        best = leader(state, active, arms)
+        ints[active : active + arms] = 0
+        ints[active + best] = 1
         ints[OMEGA + best] = max(omega - 1, 0)
         return NOBODY
     needed = tau(problem.horizon, omega)
     for k in range(arms):
-        if ints[active + k] == 1:
-            if state.pulls[k] < needed:
-                return k, needed - state.pulls[k]
-            if best < 0 or mean(state, k) > mean(state, best):
-                best = k
+        if ints[active + k] == 1 and state.pulls[k] < needed:
+            return k, needed - state.pulls[k]
     buffer = beta(problem.horizon, omega)
-    floor = mean(state, best) - buffer
+    floor = mean(state, leader(state, active, arms)) - buffer
     count = 0
     for k in range(arms):
         if ints[active + k] == 1:

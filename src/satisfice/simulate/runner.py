@@ -48,6 +48,11 @@ class Job:
     def order(self) -> NDArray[np.int64]:
         return arrange(self.instance.costs, self.setting, self.instance.names)
 
+    def stream(self, run: int) -> np.random.Generator:
+        """The random numbers of one run, from the seed, the policy's label and the number of the run alone."""
+        label = zlib.crc32(self.policy.label.encode())
+        return np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=(label, run))))
+
     def run(self, first: int, count: int) -> Output:
         """Runs `first`, ..., `first + count - 1`: pulls (runs, arms) and the two curves (runs, checkpoints).
 
@@ -59,15 +64,12 @@ class Job:
         engine = compiled_run(self.policy)
         if count == 0:
             # One pull: compiles the engine, or loads it from its cache.
-            state, rng, curve = new_state(self.policy, len(order)), np.random.Generator(np.random.PCG64(0)), np.zeros(1)
+            state, rng, curve = new_state(self.policy, len(order)), self.stream(0), np.zeros(1)
             engine(problem, state, world, cost_gaps, quality_gaps, np.ones(1, np.int64), curve, curve.copy(), rng)
         pulls = np.zeros((count, instance.arms), dtype=np.int64)
         curves = np.zeros((2, count, len(self.checkpoints)))
-        label = zlib.crc32(self.policy.label.encode())
         for i in range(count):
-            stream = np.random.SeedSequence(self.seed, spawn_key=(label, first + i))
-            state = new_state(self.policy, len(order))
-            rng = np.random.Generator(np.random.PCG64(stream))
+            state, rng = new_state(self.policy, len(order)), self.stream(first + i)
             engine(problem, state, world, cost_gaps, quality_gaps, self.checkpoints, curves[0, i], curves[1, i], rng)
             pulls[i, order] = state.pulls
         return pulls, curves[0], curves[1]
