@@ -16,7 +16,7 @@ from scipy.stats import hypergeom
 
 # The sets of values whose frequency is compared by itself: the commonest values and the tails.
 COMMONEST = 4
-TAILS = (0.02, 0.1)
+TAILS = (0.005, 0.03, 0.15)
 TESTS_PER_COLUMN = 1 + COMMONEST + 2 * len(TAILS)
 
 
@@ -72,5 +72,9 @@ def reject(first: Mapping[str, ArrayLike], second: Mapping[str, ArrayLike], erro
     if first.keys() != second.keys():
         raise ValueError(f"different columns: {sorted(first.keys() ^ second.keys())}")
     level = error / (len(first) * TESTS_PER_COLUMN)
-    smallest = {name: min(p_values(np.round(first[name], 9), np.round(second[name], 9))) for name in first}
+    smallest = {name: min(p_values(_rounded(first[name]), _rounded(second[name]))) for name in first}
     return [(name, p) for name, p in smallest.items() if p <= level]
+
+
+def _rounded(values: ArrayLike) -> NDArray[np.float64]:
+    return np.round(np.asarray(values, dtype=float), 9)

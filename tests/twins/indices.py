@@ -6,7 +6,7 @@ UCB is played, and the first in the caller's order when these are equal too.
 
 from __future__ import annotations
 
-import math
+from math import ceil, log, sqrt
 
 import numpy as np
 
@@ -35,9 +35,9 @@ def _ucb_cs(bandit: Bandit, T: int, alpha: float, ell: int | None) -> None:
     while t <= min(K, T):
         bandit.sample_and_update(t - 1)
         t = t + 1
-    two_log_T = 2 * math.log(T)
+    two_log_T = 2 * log(T)
     while K < t <= T:
-        ucb = [min(mu[i] + math.sqrt(two_log_T / n[i]), 1.0) for i in range(K)]
+        ucb = [min(mu_i + sqrt(two_log_T / n_i), 1.0) for mu_i, n_i in zip(mu, n, strict=True)]
         ell_t = ucb.index(max(ucb)) if ell is None else ell
         threshold = (1 - alpha) * ucb[ell_t]
         feas = [i for i in range(K) if ucb[i] >= threshold]
@@ -49,7 +49,7 @@ def _ucb_cs(bandit: Bandit, T: int, alpha: float, ell: int | None) -> None:
 
 def exploration_budget(T: int, K: int, c: float) -> int:
     """ETC-CS's tau: the pulls of every arm before it commits."""
-    return math.ceil(c * (T / K) ** (2 / 3))
+    return ceil(c * (T / K) ** (2 / 3))
 
 
 def etc_cs(bandit: Bandit, T: int, alpha: float, exploration: float) -> None:
@@ -60,11 +60,11 @@ def etc_cs(bandit: Bandit, T: int, alpha: float, exploration: float) -> None:
     while t <= min(K * tau, T):
         bandit.sample_and_update((t - 1) % K)
         t = t + 1
-    two_log_T = 2 * math.log(T)
+    two_log_T = 2 * log(T)
     while K * tau < t <= T:
-        beta = [math.sqrt(two_log_T / n[i]) for i in range(K)]
-        ucb = [min(mu[i] + beta[i], 1.0) for i in range(K)]
-        lcb = [max(mu[i] - beta[i], 0.0) for i in range(K)]
+        beta = [sqrt(two_log_T / n_i) for n_i in n]
+        ucb = [min(mu_i + beta_i, 1.0) for mu_i, beta_i in zip(mu, beta, strict=True)]
+        lcb = [max(mu_i - beta_i, 0.0) for mu_i, beta_i in zip(mu, beta, strict=True)]
         ell_t = lcb.index(max(lcb))
         threshold = (1 - alpha) * lcb[ell_t]
         feas = [i for i in range(K) if ucb[i] >= threshold]
@@ -82,8 +82,8 @@ def ft_ucb(bandit: Bandit, T: int, mu_0: float, rng: np.random.Generator) -> Non
         if t <= K:
             k_t = t - 1
         else:
-            two_log_t = 2 * math.log(t)
-            ucb = [mu[k] + math.sqrt(two_log_t / n[k]) for k in range(K)]
+            two_log_t = 2 * log(t)
+            ucb = [mu_k + sqrt(two_log_t / n_k) for mu_k, n_k in zip(mu, n, strict=True)]
             C_t = [k for k in range(K) if ucb[k] >= mu_0]
             k_t = cheapest(C_t, c, ucb) if C_t else int(rng.integers(K))  # Uniform(K)
         bandit.sample_and_update(k_t)
