@@ -1,0 +1,398 @@
+"""The state of a study and its transitions: pure bookkeeping around the rule of a policy, no storage, no clock.
+
+A lease (arm, m) is carried out when m rewards of its arm have come since it was made, whichever decisions they
+belong to; then the rule is asked again, at the next `ask`. Until then every `ask` gets the lease's arm, also when all m
+pulls are out and rewards are still missing. So rewards that come late or never hold nothing up, and what is asked for
+beyond the lease is at most what is in flight (Joulani, Gyorgy and Szepesvari, ICML 2013, bound the regret of doing
+so by the undelayed regret plus, per arm, its gap times the decisions in flight). A lease over all arms in turn is
+handed out in turn, then to the arms whose rewards are missing.
+
+Sums are exact: a reward is a whole number of units of 2^-53 of the range, so sums do not depend on the order in which
+rewards come, are corrected or are read back from the log.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass, fields
+from typing import cast
+
+import numpy as np
+
+from satisfice.errors import InvalidStudy
+from satisfice.policies.contract import SWEEP, Policy, Problem, State, arrange, make_problem, new_state
+from satisfice.problem import BestReward, FixedThreshold, ReferenceArm
+from satisfice.studies.config import Config, check_cost, check_name
+from satisfice.studies.verdict import REFUTED, Fact, judge
+
+UNIT = 1 << 53
+# Why an arm was served: as a pull of the lease; beyond it, while rewards are outstanding; in place of an excluded arm.
+LEASE, EXTRA, STANDIN = "lease", "extra", "standin"
+# Verdicts are looked at again when the number of rewards has grown by this factor.
+LOOK = 1.1
+
+
+@dataclass(slots=True)
+class Arm:
+    """An arm with its counts. `asked` = `pulls` (rewards counted) + `dropped` (came to nothing) + pending."""
+
+    name: str
+    cost: float
+    retired: bool = False
+    asked: int = 0
+    pulls: int = 0
+    dropped: int = 0
+    units: int = 0  # sum of the rewards, in UNITs
+    # What was spent up to the last change of cost, and what playing this arm always would have cost up to then.
+    asked_before: int = 0
+    spent_before: float = 0.0
+    since: int = 0
+    would_before: float = 0.0
+
+    @property
+    def pending(self) -> int:
+        return self.asked - self.pulls - self.dropped
+
+    @property
+    def mean(self) -> float:
+        """Mean reward on [0, 1]; nan before the first."""
+        return self.units / (UNIT * self.pulls) if self.pulls else math.nan
+
+    @property
+    def spent(self) -> float:
+        return self.spent_before + (self.asked - self.asked_before) * self.cost
+
+    def would(self, decisions: int) -> float:
+        """What all decisions would have cost on this arm (those before it existed: at its first cost)."""
+        return self.would_before + (decisions - self.since) * self.cost
+
+
+@dataclass(slots=True)
+class Lease:
+    """What the rule asked for last. `left` counts missing rewards; of a sweep, arms with missing rewards."""
+
+    number: int = 0
+    arm: int = 0  # in the rule's order, or SWEEP
+    pulls: int = 0
+    handed: int = 0
+    left: int = 0
+    missing: list[int] | None = None  # of a sweep: missing rewards per arm, in the rule's order
+
+
+class Machine:
+    """The state of one study. Arms are counted in the order in which the study got them."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.version = 0  # the number of events so far
+        self.decisions = 0  # the id of the last decision
+        self.clock = 0.0  # the time of the last event, seconds since 1970
+        self.closed = False
+        self.arms = [Arm(name, cost) for name, cost in config.arms]
+        self.lease = Lease()
+        self.scanned = 0  # every decision up to this id is settled, expired ones included
+        self.due = math.inf  # when the first decision after `scanned` expires
+        self.look = 8  # the number of rewards at which verdicts are looked at next
+        self.facts: list[Fact] = []
+        self.rng = np.random.Generator(np.random.PCG64(config.seed))
+        self.learns = type(config.policy).learn is not Policy.learn
+        self.memory_changed = True
+        self._arrange()
+        self._begin()
+
+    # What the rule sees
+
+    def _arrange(self) -> None:
+        """The rule's view of the arms: `order` (its arms in its order), `rank` (where an arm is in it), `problem`."""
+        active = [i for i, arm in enumerate(self.arms) if not arm.retired]
+        costs = [self.arms[i].cost for i in active]
+        setting = self.config.scaled_setting
+        order = arrange(costs, setting, [self.arms[i].name for i in active])
+        config = self.config
+        self.problem: Problem = make_problem(
+            config.policy, setting, costs, order, config.horizon, bounded=True, binary=config.binary
+        )
+        self.order = [active[k] for k in order.tolist()]
+        self.rank: list[int] = [-1] * len(self.arms)
+        for k, i in enumerate(self.order):
+            self.rank[i] = k
+        self.state: State = new_state(config.policy, len(self.order))
+        self.t = 0
+
+    def _fill(self) -> None:
+        """Bring the sums into the rule's state."""
+        for k, i in enumerate(self.order):
+            self.state.pulls[k] = self.arms[i].pulls
+            self.state.totals[k] = self.arms[i].units / UNIT
+        self.t = int(self.state.pulls.sum())
+
+    def _begin(self) -> None:
+        """A fresh memory of the rule, which then learns the sums as if they had come in one lease per arm."""
+        self.state.ints[:] = 0
+        self.state.floats[:] = 0.0
+        cls = type(self.config.policy)
+        cls.start(self.problem, self.state)
+        self._fill()
+        if self.learns:
+            for k in range(len(self.order)):
+                if self.state.pulls[k]:
+                    cls.learn(
+                        self.problem, self.state, k, int(self.state.pulls[k]), float(self.state.totals[k]), self.rng
+                    )
+        self.memory_changed = True
+
+    def _decide(self) -> None:
+        arm, pulls = -2, 0
+        if self.t > 0 and len(self.order) > 1:
+            # The paper's rules look at every arm before anything else; an arm that came later gets its first look here.
+            unseen = int(self.state.pulls.argmin())
+            if self.state.pulls[unseen] == 0 and self.changed:
+                arm, pulls = unseen, 1
+        if arm == -2:
+            arm, pulls = (
+                int(x) for x in type(self.config.policy).decide(self.problem, self.state, self.t, self.rng)
+            )
+            self.memory_changed = True
+        number = self.lease.number + 1
+        if arm == SWEEP:
+            self.lease = Lease(number, SWEEP, pulls, 0, len(self.order), [pulls] * len(self.order))
+        else:
+            self.lease = Lease(number, arm, pulls, 0, pulls)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the arms or their costs were changed since the study began."""
+        return len(self.arms) > len(self.config.arms) or self._touched
+
+    _touched = False
+
+    # Asking
+
+    def ask(self, exclude: Collection[int] = ()) -> tuple[int, str]:
+        """Hand out one decision: the arm and the reason (LEASE, EXTRA or STANDIN)."""
+        if self.lease.left <= 0:
+            self._decide()
+        lease = self.lease
+        if lease.arm >= 0:
+            arm = self.order[lease.arm]
+            reason = LEASE if lease.handed < lease.pulls else EXTRA
+        else:
+            arm, reason = self._turn(lease)
+        if exclude and arm in exclude:
+            arm, reason = self.standin(exclude), STANDIN
+        self.serve(arm, reason)
+        return arm, reason
+
+    def serve(self, arm: int, reason: str) -> None:
+        """Book a decision that was handed out."""
+        if reason != STANDIN:
+            self.lease.handed += 1
+        self.arms[arm].asked += 1
+        self.decisions += 1
+        self.version += 1
+
+    def ask_block(self, count: int) -> tuple[int, int] | None:
+        """Hand out `count` decisions at once: the arm, and how many of them are within the lease.
+
+        None when the lease is a sweep, whose pulls go to different arms.
+        """
+        if self.lease.left <= 0:
+            self._decide()
+        lease = self.lease
+        if lease.arm < 0:
+            return None
+        within = min(max(lease.pulls - lease.handed, 0), count)
+        arm = self.order[lease.arm]
+        lease.handed += count
+        self.arms[arm].asked += count
+        self.decisions += count
+        self.version += count
+        return arm, within
+
+    def prepare(self) -> None:
+        """Have a lease that is not carried out yet."""
+        if self.lease.left <= 0:
+            self._decide()
+
+    def _turn(self, lease: Lease) -> tuple[int, str]:
+        arms = len(self.order)
+        if lease.handed < lease.pulls * arms:
+            return self.order[lease.handed % arms], LEASE
+        missing = cast("list[int]", lease.missing)
+        waiting = [k for k in range(arms) if missing[k] > 0]
+        return self.order[waiting[lease.handed % len(waiting)]], EXTRA
+
+    def standin(self, exclude: Collection[int] = ()) -> int:
+        """The arm that would win now among those not excluded: the cheapest whose mean reaches the threshold,
+        else the one with the largest mean; arms without a reward count as good enough."""
+        allowed = [i for i in self.order if i not in exclude]
+        if not allowed:  # arms dearer than the reference arm, which no rule plays
+            others = [i for i, arm in enumerate(self.arms) if not arm.retired and i not in exclude]
+            if not others:
+                raise InvalidStudy("every arm is excluded; leave at least one to choose")
+            return min(others, key=lambda i: self.arms[i].cost)
+        floor = self.threshold()
+        for i in allowed:
+            if not self.arms[i].pulls or self.arms[i].mean >= floor:
+                return i
+        return max(allowed, key=lambda i: self.arms[i].mean)
+
+    def threshold(self) -> float:
+        """The threshold on [0, 1] by the means so far; nan when nothing is known."""
+        setting = self.config.scaled_setting
+        if isinstance(setting, FixedThreshold):
+            return setting.mu0
+        if isinstance(setting, ReferenceArm):
+            return (1.0 - setting.alpha) * self.arms[self.order[-1]].mean
+        means = [self.arms[i].mean for i in self.order if self.arms[i].pulls]
+        return (1.0 - cast(BestReward, setting).alpha) * max(means) if means else math.nan
+
+    # Rewards
+
+    def settle(self, arm: int, old: int | None, new: int | None, dropped: int = 0) -> None:
+        """Book that a decision's reward went from `old` to `new` (units; None: no reward counted).
+
+        `dropped` is the change in the number of decisions of the arm that came to nothing.
+        """
+        self.version += 1
+        record = self.arms[arm]
+        record.dropped += dropped
+        if new is None:
+            return
+        rank = self.rank[arm]
+        if old is not None:
+            record.units += new - old
+            if rank >= 0:
+                self.state.totals[rank] = record.units / UNIT
+                if self.learns and new != old:
+                    self._begin()
+            return
+        record.pulls += 1
+        record.units += new
+        if rank < 0:
+            return
+        state = self.state
+        state.pulls[rank] += 1
+        state.totals[rank] = record.units / UNIT
+        self.t += 1
+        if self.learns:
+            type(self.config.policy).learn(self.problem, state, rank, 1, new / UNIT, self.rng)
+            self.memory_changed = True
+        lease = self.lease
+        if lease.arm == rank:
+            lease.left -= 1
+        elif lease.missing is not None:
+            lease.missing[rank] -= 1
+            if lease.missing[rank] == 0:
+                lease.left -= 1
+        if self.t >= self.look:
+            self.look = max(self.look + 1, math.ceil(self.t * LOOK))
+            judge(self, self.facts)
+
+    # A world that changes
+
+    def set_cost(self, arm: int, cost: float) -> None:
+        """Change the cost of an arm from now on."""
+        record = self.arms[arm]
+        price = check_cost(record.name, cost)
+        record.spent_before, record.asked_before = record.spent, record.asked
+        record.would_before, record.since = record.would(self.decisions), self.decisions
+        record.cost = price
+        self._change()
+
+    def add_arm(self, name: str, cost: float) -> None:
+        """Add an arm, or bring a retired one back with what was learned of it."""
+        price = check_cost(check_name(name), cost)
+        known = next((i for i, arm in enumerate(self.arms) if arm.name == name), None)
+        if known is None:
+            self.arms.append(Arm(name, price))
+            self._change()
+        elif self.arms[known].retired:
+            self.arms[known].retired = False
+            self.set_cost(known, price)
+        else:
+            raise InvalidStudy(f"the study already has an arm {name!r}; set_cost changes its cost")
+
+    def retire_arm(self, arm: int) -> None:
+        """Take an arm out of the choice; what was learned of it stays on record."""
+        record, setting = self.arms[arm], self.config.setting
+        if record.retired:
+            raise InvalidStudy(f"{record.name!r} is already retired")
+        if isinstance(setting, ReferenceArm) and setting.arm == record.name:
+            raise InvalidStudy(f"{record.name!r} is the reference arm, which cannot be retired")
+        if sum(not other.retired for other in self.arms) == 1:
+            raise InvalidStudy(f"{record.name!r} is the last arm and cannot be retired")
+        record.retired = True
+        self._change()
+
+    def _change(self) -> None:
+        self.version += 1
+        self._touched = True
+        self._arrange()
+        self._begin()
+        self.lease = Lease(self.lease.number)
+        # A refutation is about means, not costs: it stands as long as the arm that it rests on is in the study.
+        self.facts = [
+            fact for fact in self.facts if fact.kind == REFUTED and (fact.by < 0 or not self.arms[fact.by].retired)
+        ]
+        judge(self, self.facts)
+
+    def close(self) -> None:
+        """Take no more questions and no more rewards."""
+        self.version += 1
+        self.closed = True
+
+    # Plain data
+
+    def book(self) -> dict[str, object]:
+        """Everything but the rule's memory, as plain data."""
+        lease = self.lease
+        return {
+            "decisions": self.decisions,
+            "clock": self.clock,
+            "closed": self.closed,
+            "touched": self._touched,
+            "arms": [[getattr(arm, name) for name in _ARM_FIELDS] for arm in self.arms],
+            "lease": [lease.number, lease.arm, lease.pulls, lease.handed, lease.left, lease.missing],
+            "scanned": self.scanned,
+            "due": self.due,
+            "look": self.look,
+            "facts": [list(fact) for fact in self.facts],
+        }
+
+    def memory(self) -> dict[str, object]:
+        """What the rule remembers beyond the sums, and its random generator, as plain data."""
+        return {
+            "ints": self.state.ints.tolist(),
+            "floats": self.state.floats.tolist(),
+            "rng": self.rng.bit_generator.state,
+        }
+
+    @classmethod
+    def restore(cls, config: Config, version: int, book: dict[str, object], memory: dict[str, object]) -> Machine:
+        """The machine from the data of `book` and `memory`."""
+        machine = cls.__new__(cls)
+        machine.config = config
+        machine.version = version
+        machine.decisions = cast(int, book["decisions"])
+        machine.clock = cast(float, book["clock"])
+        machine.closed = cast(bool, book["closed"])
+        machine._touched = cast(bool, book["touched"])
+        machine.arms = [Arm(*values) for values in cast("list[list[object]]", book["arms"])]  # type: ignore[arg-type]
+        machine.lease = Lease(*cast("list[object]", book["lease"]))  # type: ignore[arg-type]
+        machine.scanned, machine.due = cast(int, book["scanned"]), cast(float, book["due"])
+        machine.look = cast(int, book["look"])
+        machine.facts = [Fact(*values) for values in cast("list[list[object]]", book["facts"])]  # type: ignore[arg-type]
+        machine.learns = type(config.policy).learn is not Policy.learn
+        machine.rng = np.random.Generator(np.random.PCG64(0))
+        machine.rng.bit_generator.state = memory["rng"]
+        machine._arrange()
+        machine._fill()
+        machine.state.ints[:] = cast("list[int]", memory["ints"])
+        machine.state.floats[:] = cast("list[float]", memory["floats"])
+        machine.memory_changed = False
+        return machine
+
+
+_ARM_FIELDS = tuple(field.name for field in fields(Arm))

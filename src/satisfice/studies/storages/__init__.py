@@ -1,0 +1,29 @@
+"""Storages of studies: in memory, SQLite, PostgreSQL."""
+
+from __future__ import annotations
+
+from satisfice.errors import StorageError
+from satisfice.studies.storages.base import Ledger, Storage
+
+__all__ = ["Ledger", "Storage", "get_storage"]
+
+
+def get_storage(storage: str | Storage | None) -> Storage:
+    """A storage from None (memory), a URL (`sqlite:///studies.db`, `postgresql://...`) or a storage.
+
+    Raises
+    ------
+    StorageError
+        The URL is not of a kind that is known, or the database cannot be reached.
+    """
+    if isinstance(storage, Storage):
+        return storage
+    if storage is None:
+        from satisfice.studies.storages.memory import MemoryStorage
+
+        return MemoryStorage()
+    if isinstance(storage, str) and storage.split(":", 1)[0].split("+")[0] in ("sqlite", "postgresql", "postgres"):
+        from satisfice.studies.storages.sql import SQLStorage
+
+        return SQLStorage(storage)
+    raise StorageError(f"storage = {storage!r}; use None (memory), sqlite:///file.db or postgresql://user@host/database")
