@@ -16,9 +16,9 @@ import polars as pl
 
 RATINGS, MOVIES, USERS = 25_000_095, 62_423, 162_541
 GENRES = (
-    "Action Adventure Animation Children Comedy Crime Documentary Drama Fantasy Film-Noir Horror IMAX Musical Mystery "
-    "Romance Sci-Fi Thriller War Western"
-).split()
+    *("Action", "Adventure", "Animation", "Children", "Comedy", "Crime", "Documentary", "Drama", "Fantasy"),
+    *("Film-Noir", "Horror", "IMAX", "Musical", "Mystery", "Romance", "Sci-Fi", "Thriller", "War", "Western"),
+)
 NO_GENRES = "(no genres listed)"
 BLOCK = 2_000_000
 

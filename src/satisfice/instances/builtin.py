@@ -74,7 +74,7 @@ def builtin_instances() -> list[str]:
 
 
 def save_instance(instance: Instance, path: str | os.PathLike[str]) -> None:
-    """Write an instance as JSON, in full precision, for `load_instance` to read back.
+    """Write an instance as JSON, in full precision, for `load_instance` to read back; folders are made as needed.
 
     Raises
     ------
@@ -90,6 +90,7 @@ def save_instance(instance: Instance, path: str | os.PathLike[str]) -> None:
     [0.5, 0.3333333333333333]
     """
     try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_text(json.dumps(instance.to_dict(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     except OSError as error:
         raise InvalidData(f"{os.fspath(path)} cannot be written: {error.strerror}") from error

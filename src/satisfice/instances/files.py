@@ -20,11 +20,11 @@ def bytes_per_row(path: Path) -> float:
 
 def open_inflated(raw: IO[bytes]) -> IO[bytes]:
     """The bytes of a file, inflated when it is gzipped (which its first bytes say, not its name)."""
-    # Inflating is most of the work, and ISA-L does it in a third of zlib's time.
-    from isal import igzip
-
     start = raw.read(2)
     raw.seek(0)
     if start != b"\x1f\x8b":
         return raw
+    # Inflating is most of the work, and ISA-L does it in a third of zlib's time.
+    from isal import igzip
+
     return cast("IO[bytes]", igzip.IGzipFile(fileobj=raw))  # type: ignore[no-untyped-call]

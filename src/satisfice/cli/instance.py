@@ -1,0 +1,214 @@
+"""`satisfice instance`: make an instance from raw data, as a .json file that every other command takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from pathlib import Path
+
+import typer
+
+from satisfice.cli import options
+from satisfice.errors import InvalidData
+from satisfice.problem import Instance
+
+app = typer.Typer(
+    help="Make an instance from MovieLens, Goodreads or your own logs.", no_args_is_help=True, rich_markup_mode=None
+)
+SHOWN_ARMS = 40
+
+
+class Ratings(StrEnum):
+    """Reward models that fit ratings."""
+
+    BERNOULLI = "bernoulli"
+    CATEGORICAL = "categorical"
+
+
+class Model(StrEnum):
+    """Reward models."""
+
+    BERNOULLI = "bernoulli"
+    CATEGORICAL = "categorical"
+    GAUSSIAN = "gaussian"
+
+
+class Statistic(StrEnum):
+    """What the mean of a Goodreads genre is."""
+
+    SHARE = "share"
+    MEAN = "mean"
+
+
+class Zeros(StrEnum):
+    """What to do with lines that give no rating."""
+
+    DROP = "drop"
+    KEEP = "keep"
+
+
+OUT = typer.Option(None, "--out", "-o", help="The .json file to write.", metavar="FILE")
+COST_SEED = typer.Option(0, "--cost-seed", help="Seed of the random costs; 0 is the paper's for MovieLens.")
+EXACT = typer.Option(False, "--exact", help="Keep Bernoulli means in full, not to 3 decimals as the paper does.")
+REWARD = typer.Option(
+    Ratings.BERNOULLI,
+    "--reward-model",
+    "--reward",
+    help="bernoulli, or categorical: simulations draw real ratings.",
+)
+MAX_BAD = typer.Option(0.01, "--max-bad", help="Share of unusable rows that is accepted (and reported).")
+JSON = typer.Option(False, "--json", help="Print the instance and the warnings as JSON, for machines.")
+
+
+@app.command()
+def movielens(
+    path: Path = typer.Argument(help="A MovieLens release: its folder or its .zip.", metavar="PATH"),
+    cost_seed: int = COST_SEED,
+    exact: bool = EXACT,
+    reward: Ratings = REWARD,
+    max_bad: float = MAX_BAD,
+    out: Path | None = OUT,
+    as_json: bool = JSON,
+) -> None:
+    """Arms are genres, means are mean ratings / 5 (25M, 32M, 20M, latest, 10M, 1M and 100K releases).
+
+    Writes movielens.json unless --out says otherwise.
+    """
+    from satisfice.instances import from_movielens
+
+    def read() -> Instance:
+        return from_movielens(
+            path, cost_seed=cost_seed, exact=exact, reward=reward.value, max_bad=max_bad, progress=not as_json
+        )
+
+    _make(read, [path], out or Path("movielens.json"), as_json)
+
+
+@app.command()
+def goodreads(
+    paths: list[Path] = typer.Argument(help="Files of JSON lines, plain or .gz, one per genre; or a folder of them."),
+    statistic: Statistic = typer.Option(
+        Statistic.SHARE, "--statistic", help="share of ratings above 3 (the published numbers), or mean rating / 5."
+    ),
+    zeros: Zeros = typer.Option(
+        Zeros.DROP, "--zeros", help="A rating of 0 means none was given: drop the line, or keep it as a reward of 0."
+    ),
+    cost_seed: int = COST_SEED,
+    exact: bool = EXACT,
+    reward: Ratings = REWARD,
+    max_bad: float = MAX_BAD,
+    out: Path | None = OUT,
+    as_json: bool = JSON,
+) -> None:
+    """Arms are genres, one file each; means are the share of ratings above 3, or the mean rating / 5.
+
+    Writes goodreads.json unless --out says otherwise.
+    """
+    from satisfice.instances import from_goodreads
+
+    def read() -> Instance:
+        return from_goodreads(
+            *paths,
+            statistic=statistic.value,
+            zeros=zeros.value,
+            cost_seed=cost_seed,
+            exact=exact,
+            reward=reward.value,
+            max_bad=max_bad,
+            progress=not as_json,
+        )
+
+    _make(read, paths, out or Path("goodreads.json"), as_json)
+
+
+@app.command()
+def logs(
+    file: Path = typer.Argument(help="A log: CSV, Parquet or JSON lines.", metavar="FILE"),
+    arm: str = typer.Option(..., "--arm", help="The column with the arm of each pull.", metavar="COLUMN"),
+    reward: str = typer.Option(..., "--reward", help="The column with the reward of each pull.", metavar="COLUMN"),
+    cost: str | None = typer.Option(
+        None,
+        "--cost",
+        help="The column with the cost of each pull; an arm costs the mean of its pulls.",
+        metavar="COLUMN",
+    ),
+    costs: Path | None = typer.Option(
+        None, "--costs", help="The costs instead: a JSON object, or a CSV file of arm and cost.", metavar="FILE"
+    ),
+    cost_seed: int = typer.Option(0, "--cost-seed", help="Seed of random costs, when neither is given."),
+    model: Model = typer.Option(
+        Model.BERNOULLI,
+        "--reward-model",
+        help="bernoulli (rewards within [0, 1]), categorical (the rewards as they are) or gaussian.",
+    ),
+    scale: float = typer.Option(1.0, "--scale", help="What rewards are divided by, for example 5 for 1 to 5 stars."),
+    label: str | None = typer.Option(None, "--name", help="What to call the instance; the file's name by default."),
+    max_bad: float = MAX_BAD,
+    out: Path | None = OUT,
+    as_json: bool = JSON,
+) -> None:
+    """Arms and rewards are columns of a log, one pull a row.
+
+    Writes <name>-instance.json unless --out says otherwise.
+    """
+    from satisfice.instances import from_logs
+
+    def read() -> Instance:
+        return from_logs(
+            file,
+            arm,
+            reward,
+            cost,
+            costs=costs,
+            cost_seed=cost_seed,
+            model=model.value,
+            scale=scale,
+            label=label,
+            max_bad=max_bad,
+            progress=not as_json,
+        )
+
+    inputs = [file] if costs is None else [file, costs]
+    _make(read, inputs, out or Path(f"{file.name.split('.')[0]}-instance.json"), as_json)
+
+
+def _make(read: Callable[[], Instance], inputs: Sequence[Path], out: Path, as_json: bool) -> None:
+    """Read the data, write the file, show the arms and every warning."""
+    import json
+    import warnings
+
+    from satisfice.instances import DataWarning, save_instance
+
+    if out.suffix.lower() != ".json":
+        raise InvalidData(f"--out {out}: instance files end in .json")
+    if out.exists() and any(path.exists() and path.samefile(out) for path in inputs):
+        raise InvalidData(f"--out {out} would overwrite the data it is made from")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DataWarning)
+        instance = read()
+    messages = [str(warning.message) for warning in caught if issubclass(warning.category, DataWarning)]
+    save_instance(instance, out)
+    if as_json:
+        document = {"file": str(out), "warnings": messages, "instance": instance.to_dict()}
+        typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
+        return
+    for message in messages:
+        typer.echo(f"warning: {message}", err=True)
+    typer.echo(f"{instance.label}: {instance.arms} arms, {instance.reward} rewards\n{instance.source}")
+    _show(instance)
+    typer.echo(f"instance: {out}\ntry it:   satisfice run --instance {out} --setting best --alpha 0.1 --horizon 1e6")
+
+
+def _show(instance: Instance) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("arm")
+    table.add_column("cost", justify="right")
+    table.add_column("mean", justify="right")
+    for name, cost, mean in list(zip(instance.names, instance.costs, instance.means, strict=True))[:SHOWN_ARMS]:
+        table.add_row(Text(name), f"{cost:.4g}", f"{mean:.4g}")
+    if instance.arms > SHOWN_ARMS:
+        table.add_row(f"... and {instance.arms - SHOWN_ARMS:,} more", "", "")
+    options.console().print(table)
