@@ -52,10 +52,35 @@ _LAZY = {
     "replay": "studies",
 }
 _MODULES = ("bounds", "instances", "paper", "policies", "plots", "studies")
-__all__ = sorted(
-    ["BestReward", "FixedThreshold", "Instance", "ReferenceArm", "SatisficeError", "Setting", "bounds", "instances"]
-    + [*_LAZY]
-)
+__all__ = [
+    "ETCCS",
+    "FTUCB",
+    "GLR",
+    "PE",
+    "PECS",
+    "TSCS",
+    "UCBCS",
+    "AsymmetricPE",
+    "BestReward",
+    "FixedThreshold",
+    "Instance",
+    "Policy",
+    "ReferenceArm",
+    "Result",
+    "Results",
+    "SatisficeError",
+    "Setting",
+    "all_policies",
+    "bounds",
+    "create_study",
+    "instances",
+    "load_instance",
+    "load_results",
+    "load_study",
+    "plots",
+    "replay",
+    "simulate",
+]
 
 
 def __getattr__(name: str) -> object:

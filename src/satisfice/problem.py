@@ -197,7 +197,7 @@ class Setting:
 
     def feasible(self, instance: Instance) -> NDArray[np.bool_]:
         """Which arms are good enough."""
-        return cast("NDArray[np.bool_]", instance.means >= self.threshold(instance) - TOLERANCE)
+        return instance.means >= self.threshold(instance) - TOLERANCE
 
     def optimal_arm(self, instance: Instance) -> int:
         """Index of `a*`, the cheapest feasible arm (the first one in the caller's order among equals)."""
@@ -215,8 +215,9 @@ class Setting:
 
     def quality_gaps(self, instance: Instance) -> Floats:
         """`(mu_CS - mu_i)^+` of every arm."""
-        gaps = self.threshold(instance) - instance.means
-        return np.where(gaps > TOLERANCE, gaps, 0.0)
+        gaps = np.maximum(self.threshold(instance) - instance.means, 0.0)
+        gaps[gaps <= TOLERANCE] = 0.0
+        return gaps
 
 
 @dataclass(frozen=True)

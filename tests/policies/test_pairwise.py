@@ -54,7 +54,7 @@ def test_a_candidate_wins_when_it_clears_both_buffers() -> None:
     state.pulls[0] = 14
     assert compare(problem, state, 1, 0) == (1, 14)
     state.pulls[1] = 14
-    # beta = 0.4967. The candidate must exceed 0.5 (mean_ell + 0.4967) + 0.4967 = 0.745 for mean_ell = 0: 11 of 14 is 0.786.
+    # beta = 0.4967. The candidate must exceed 0.5 (0 + 0.4967) + 0.4967 = 0.745 for mean_ell = 0: 11 of 14 is 0.786.
     state.totals[:] = [11, 0]
     assert compare(problem, state, 1, 0) == (0, 1000)
     assert state.ints[WINNER] == 0

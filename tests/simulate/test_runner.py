@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from stats import reject
 
 import satisfice as sf
 from satisfice.errors import InvalidPolicy, InvalidRun, NoFeasibleArm
 from satisfice.policies import all_policies
+from stats import reject
 
 OWN = [cls.id for cls in all_policies().values() if cls.__module__.startswith("satisfice.")]
 MOVIES = sf.load_instance("movielens")

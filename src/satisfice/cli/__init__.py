@@ -22,7 +22,7 @@ Simulate policies for bandits with cost subsidy (run), reproduce the paper (repr
 class _Group(TyperGroup):
     """Commands whose expected errors are one line on the error stream: 2 for bad input, 130 for an interrupt."""
 
-    def invoke(self, ctx):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
+    def invoke(self, ctx):  # type: ignore[no-untyped-def]
         try:
             return super().invoke(ctx)
         except SatisficeError as error:

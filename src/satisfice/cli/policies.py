@@ -34,7 +34,7 @@ def policies(as_json: bool = typer.Option(False, "--json", help="Print as JSON, 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("policy", "settings", "parameters (default)", "what it does"):
         table.add_column(name)
-    for row, cls in zip(rows, all_policies().values(), strict=True):
+    for cls in all_policies().values():
         table.add_row(
             cls.id,
             ", ".join(setting.kind for setting in cls.settings),

@@ -15,7 +15,8 @@ from satisfice.problem import BestReward
 
 def exploration(horizon: int, arms: int, c: float) -> int:
     """The exploration budget `tau = ceil(c (T / K)^(2/3))` of every arm."""
-    return max(math.ceil(c * (horizon / arms) ** (2 / 3)), 1)
+    budget: int = math.ceil(c * (horizon / arms) ** (2 / 3))
+    return max(budget, 1)
 
 
 @dataclass(frozen=True)

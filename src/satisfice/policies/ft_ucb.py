@@ -52,7 +52,7 @@ class FTUCB(Policy):
             else:
                 until = min(until, math.exp(min(n * gap * gap / 2, 700.0)) / CAUTION)
         if chosen < 0:
-            return rng.integers(0, arms), 1
+            return int(rng.integers(0, arms)), 1
         if rivals > 1 or not problem.bounded:
             return chosen, 1
         pulls = safe_upper(state.pulls[chosen], state.totals[chosen], width, problem.mu0)

@@ -18,13 +18,13 @@ CAUTION = 1 + 1e-9
 def upper(state: State, arm: int, width: float) -> float:
     """`min(mean + width / sqrt(n), 1)`."""
     n = state.pulls[arm]
-    return min(state.totals[arm] / n + width / math.sqrt(n), 1.0)
+    return min(float(state.totals[arm] / n + width / math.sqrt(n)), 1.0)
 
 
 def lower(state: State, arm: int, width: float) -> float:
     """`max(mean - width / sqrt(n), 0)`."""
     n = state.pulls[arm]
-    return max(state.totals[arm] / n - width / math.sqrt(n), 0.0)
+    return max(float(state.totals[arm] / n - width / math.sqrt(n)), 0.0)
 
 
 def safe_upper(pulls: int, total: float, width: float, level: float) -> int:

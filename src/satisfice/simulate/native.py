@@ -30,7 +30,7 @@ def compile_native(function: Callable[..., Any], **names: Callable[..., Any]) ->
     key: tuple[object, ...] = (function, *sorted(names.items()))
     if key not in _compiled:
         from numba import njit
-        from numba.core import config
+        from numba.core import config as numba_config
 
         source = _plain(function)
         parts = {
@@ -39,6 +39,7 @@ def compile_native(function: Callable[..., Any], **names: Callable[..., Any]) ->
         }
         tag = _tag(source, names)
         suffix = "_" + tag if names else ""
+        config: Any = numba_config
         before = config.CACHE_DIR
         try:
             config.CACHE_DIR = str(cache_dir() / tag)

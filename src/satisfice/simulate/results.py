@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +72,7 @@ class Result:
     def setting(self) -> Setting:
         """The setting that was simulated."""
         fields = dict(self.terms.setting)
-        return SETTINGS[str(fields.pop("kind"))](**fields)  # type: ignore[arg-type]
+        return SETTINGS[str(fields.pop("kind"))](**fields)
 
     @cached_property
     def optimal_arm(self) -> int:
@@ -97,7 +97,7 @@ class Result:
     @property
     def optimal_share(self) -> NDArray[np.float64]:
         """Share of the pulls that went to the optimal arm, (runs,)."""
-        return cast("NDArray[np.float64]", self.pulls[:, self.optimal_arm] / self.terms.horizon)
+        return self.pulls[:, self.optimal_arm] / self.terms.horizon
 
     def __repr__(self) -> str:
         return f"<Result {self.terms.policy}: {len(self.pulls)} runs of {self.terms.horizon} pulls>"

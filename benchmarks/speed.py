@@ -1,0 +1,126 @@
+"""Speed and memory of the simulator, against plain NumPy step loops of the same rules in the same run.
+
+    python benchmarks/speed.py [--rounds 5] [--markdown FILE]
+
+MovieLens, alpha = 0.25 (reference arm: the paper's ell = 11; fixed threshold: 0.75 x the largest mean), T = 5,000,000,
+Bernoulli rewards, one process, compiled code loaded beforehand. A time is the median over rounds in which the loops and
+the simulator take turns, so that a busy machine slows down both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from datetime import date
+from pathlib import Path
+
+import plain
+import satisfice as sf
+from satisfice.policies import get_policy
+from satisfice.simulate.runner import Job, _checkpoints
+
+HORIZON = 5_000_000
+INSTANCE = sf.load_instance("movielens")
+BEST, KNOWN, FIXED = sf.BestReward(0.25), sf.ReferenceArm(10), sf.FixedThreshold(0.75 * 0.785)
+# Policy, setting, runs that are timed together, and the ratio that must be reached.
+CASES: list[tuple[str, sf.Setting, int, float]] = [
+    ("pe", KNOWN, 300, 300_000),
+    ("asymmetric-pe", KNOWN, 300, 300_000),
+    ("pe-cs", BEST, 300, 300_000),
+    ("etc-cs", BEST, 300, 10_000),
+    ("ucb-cs", BEST, 20, 300),
+    ("ft-ucb", FIXED, 100, 300),
+    ("ts-cs", BEST, 1, 50),
+]
+SWEEP = """
+import satisfice as sf
+sf.simulate(sf.load_instance("movielens"), sf.BestReward(0.25), ["pe-cs", "etc-cs", "ucb-cs", "ts-cs"], 5_000_000,
+            runs=50, workers=1)
+"""
+
+
+def seconds_per_run(policy: str, setting: sf.Setting, runs: int) -> float:
+    """Time of one run of the whole horizon, all of it: seeding, the run, its curves at 200 checkpoints."""
+    job = Job(get_policy(policy), INSTANCE, setting, HORIZON, 0, _checkpoints(200, HORIZON))
+    job.run(0, 0)
+    begin = time.perf_counter()
+    job.run(0, runs)
+    return (time.perf_counter() - begin) / runs
+
+
+def import_seconds() -> float:
+    """Median time of `import satisfice` beyond that of an empty program."""
+
+    def timed(code: str) -> float:
+        begin = time.perf_counter()
+        subprocess.run([sys.executable, "-c", code], check=True)
+        return time.perf_counter() - begin
+
+    return statistics.median(timed("import satisfice") for _ in range(5)) - statistics.median(
+        timed("pass") for _ in range(5)
+    )
+
+
+def processor() -> str:
+    """The name of the processor, where the system says it."""
+    info = Path("/proc/cpuinfo")
+    names = [line.partition(":")[2].strip() for line in info.read_text().splitlines() if "model name" in line]
+    return f"{names[0]}, {len(names)} cores" if names else platform.processor()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--markdown", type=Path, help="also write the table to this file")
+    chosen = parser.parse_args()
+    lines = [
+        f"MovieLens, alpha = 0.25, T = {HORIZON:,}, one process; {processor()}, Python {platform.python_version()}, "
+        f"{date.today().isoformat()}",
+        "",
+        "| policy | plain loop, pulls/s | satisfice, pulls/s | one run | ratio | asked |",
+        "|---|---|---|---|---|---|",
+    ]
+    print("\n".join(lines), flush=True)
+    missed = []
+    for policy, setting, runs, asked in CASES:
+        slow, fast = [], []
+        for _ in range(chosen.rounds):
+            slow.append(plain.steps_per_second(policy, INSTANCE, setting, HORIZON, seconds=0.5))
+            fast.append(HORIZON / seconds_per_run(policy, setting, runs))
+        loop, ours = statistics.median(slow), statistics.median(fast)
+        ratio = statistics.median(f / s for f, s in zip(fast, slow, strict=True))
+        lines.append(
+            f"| {policy} | {loop:,.0f} | {ours:,.3g} | {_time(HORIZON / ours)} | {ratio:,.0f} | {asked:,.0f} |"
+        )
+        print(lines[-1], flush=True)
+        if ratio < asked:
+            missed.append(policy)
+    begin = time.perf_counter()
+    sweep = subprocess.run([sys.executable, "-c", SWEEP], check=True)
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    lines += [
+        "",
+        f"Four policies x 50 runs x {HORIZON:,} pulls, one process: {time.perf_counter() - begin:.1f} s, "
+        f"peak memory {peak:.0f} MB (at most 500 asked).",
+        f"`import satisfice`: {import_seconds():.2f} s (at most 0.3 asked).",
+    ]
+    print("\n".join(lines[-3:]))
+    if chosen.markdown:
+        chosen.markdown.write_text("\n".join(lines) + "\n")
+    sys.exit(f"below what was asked: {', '.join(missed)}" if missed or sweep.returncode else 0)
+
+
+def _time(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.3g} s"
+
+
+if __name__ == "__main__":
+    main()
