@@ -6,8 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -22,40 +20,36 @@ ADDRESS = "tcp://127.0.0.1"
 
 
 class Cluster:
-    """A scheduler and two worker processes of its own."""
+    """A scheduler, and workers that are processes of their own."""
 
-    def __init__(self, folder: Path) -> None:
-        file = folder / "scheduler.json"
-        self.processes = [self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
-                                      "--scheduler-file", str(file))]  # fmt: skip
-        self.workers = [
-            self._start("worker", "--scheduler-file", str(file), "--no-nanny", "--no-dashboard", "--nthreads", "1",
-                        "--local-directory", str(folder))
-            for _ in range(2)
-        ]  # fmt: skip
+    def __init__(self, folder: Path, workers: int, **environment: str) -> None:
+        file = str(folder / "scheduler.json")
+        self.processes = [
+            start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", file)
+        ]
+        options = ("--no-nanny", "--no-dashboard", "--nthreads", "1", "--local-directory", str(folder))
+        self.workers = [start("worker", "--scheduler-file", file, *options, **environment) for _ in range(workers)]
         self.processes += self.workers
-        with Client(scheduler_file=str(file), timeout=60, set_as_default=False) as client:
-            client.wait_for_workers(2, timeout=60)
+        with Client(scheduler_file=file, timeout=60, set_as_default=False) as client:
+            client.wait_for_workers(workers, timeout=60)
             self.address = client.scheduler.address
 
-    def _start(self, *words: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "distributed.cli.dask_" + words[0], *words[1:]],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+    def __enter__(self) -> Cluster:
+        return self
 
-    def stop(self) -> None:
+    def __exit__(self, *error: object) -> None:
         for process in self.processes:
             process.kill()
             process.wait()
 
 
-@pytest.fixture
-def two_workers(tmp_path: Path) -> Iterator[Cluster]:
-    cluster = Cluster(tmp_path)
-    yield cluster
-    cluster.stop()
+def start(what: str, *options: str, **environment: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", f"distributed.cli.dask_{what}", *options],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, **environment},
+    )
 
 
 def same(a: sf.Results, b: sf.Results) -> bool:
@@ -66,25 +60,24 @@ def same(a: sf.Results, b: sf.Results) -> bool:
     )
 
 
-def test_a_killed_worker_changes_nothing(two_workers: Cluster) -> None:
-    problem = (sf.load_instance("goodreads"), sf.BestReward(0.25), ["ts-cs", "etc-cs"], 300_000)
+def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
+    problem = (sf.load_instance("goodreads"), sf.BestReward(0.25), ["ts-cs", "etc-cs"], 100_000)
     alone = sf.simulate(*problem, runs=20, seed=3, workers=1)
-    killed = []
+    with Cluster(tmp_path, workers=2) as cluster:
+        victim, survivor = cluster.workers
 
-    def kill_one(done: int, total: int, label: str) -> None:
-        if done >= 3 and not killed:
-            killed.append(two_workers.workers[0].pid)
-            os.kill(two_workers.workers[0].pid, signal.SIGKILL)
+        def kill_one(done: int, total: int, label: str) -> None:
+            if done >= 3 and victim.poll() is None:
+                os.kill(victim.pid, signal.SIGKILL)
 
-    started = time.perf_counter()
-    together = sf.simulate(*problem, runs=20, seed=3, cluster=two_workers.address, progress=kill_one)
-    assert killed and two_workers.workers[0].wait() == -signal.SIGKILL
-    assert two_workers.workers[1].poll() is None
-    assert same(alone, together), time.perf_counter() - started
-    # A client is as good as an address, and stays open for its owner.
-    with Client(two_workers.address, set_as_default=False) as client:
-        again = sf.simulate(*problem, runs=20, seed=3, cluster=client)
-        assert client.status == "running"
+        together = sf.simulate(*problem, runs=20, seed=3, cluster=cluster.address, progress=kill_one)
+        assert victim.wait() == -signal.SIGKILL
+        assert survivor.poll() is None
+        # A client is as good as an address, and stays open for its owner.
+        with Client(cluster.address, set_as_default=False) as client:
+            again = sf.simulate(*problem, runs=20, seed=3, cluster=client)
+            assert client.status == "running"
+    assert same(alone, together)
     assert same(alone, again)
 
 
@@ -96,10 +89,13 @@ def test_nobody_at_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
         sf.simulate(sf.load_instance("goodreads"), sf.BestReward(0.1), "pe-cs", 1000, cluster=8786)
 
 
-def test_workers_with_other_versions_are_refused(two_workers: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_module, "versions", lambda: dict.fromkeys(cluster_module.SAME, "0.0"))
-    with Client(two_workers.address, set_as_default=False) as client, pytest.raises(InvalidRun, match="would not be the same"):
-        sf.simulate(sf.load_instance("goodreads"), sf.BestReward(0.1), "pe-cs", 1000, cluster=client)
+def test_workers_with_another_version_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import satisfice\nsatisfice.__version__ = '99.0'\n")
+    with (
+        Cluster(tmp_path, workers=1, PYTHONPATH=str(tmp_path)) as cluster,
+        pytest.raises(InvalidRun, match=r"has satisfice 99\.0 \(here "),
+    ):
+        sf.simulate(sf.load_instance("goodreads"), sf.BestReward(0.1), "pe-cs", 1000, cluster=cluster.address)
 
 
 def test_without_dask(monkeypatch: pytest.MonkeyPatch) -> None:

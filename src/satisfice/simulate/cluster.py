@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 # Seconds to wait for a scheduler to answer and for a first worker to be there.
 PATIENCE = 30
-# How many workers may die while they work on a piece before Dask holds that piece responsible.
-LIVES = 10
 # What results depend on; the same everywhere, or they are not the same bit for bit.
 SAME = ("satisfice", "numpy", "numba")
 
@@ -48,19 +46,19 @@ def on_cluster(cluster: object | str, chunks: Iterable[tuple[Job, int, int]]) ->
 
     with _client(cluster) as client:
         _check_workers(client)
-        futures: dict[Future, tuple[Job, int]] = {}
+        futures: dict[Future[Output], tuple[Job, int]] = {}
         try:
             for job, first, count in chunks:
-                future = client.submit(run_chunk, job, first, count, pure=False, retries=LIVES)
+                future = client.submit(run_chunk, job, first, count, pure=False)
                 futures[future] = job, first
-            for future in as_completed(list(futures)):
+            for future in as_completed(list(futures), loop=client.loop):  # type: ignore[no-untyped-call]
                 job, first = futures.pop(future)
-                if future.status != "finished":
+                if future.status in ("error", "cancelled"):
                     raise InvalidRun(f"the cluster did not do {job.policy.label}, run {first}: {_reason(future)}")
                 yield job, first, future.result()
                 future.release()
         finally:
-            client.cancel(list(futures))
+            client.cancel(list(futures))  # type: ignore[no-untyped-call]
 
 
 @contextmanager
@@ -73,13 +71,13 @@ def _client(cluster: object | str) -> Iterator[Client]:
     if not isinstance(cluster, str):
         raise InvalidRun(f"cluster = {cluster!r}; it must be the address of a Dask scheduler or a distributed.Client")
     try:
-        client = Client(cluster, timeout=PATIENCE, set_as_default=False)
+        client = Client(cluster, timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise InvalidRun(f"no Dask scheduler answers at {cluster!r}; an address looks like tcp://HOST:8786") from error
     try:
         yield client
     finally:
-        client.close()
+        client.close()  # type: ignore[no-untyped-call]
 
 
 def _check_workers(client: Client) -> None:
@@ -99,5 +97,7 @@ def _check_workers(client: Client) -> None:
             raise InvalidRun(f"the worker {worker} has {', '.join(other)}; results would not be the same")
 
 
-def _reason(future: Future) -> object:
-    return future.exception() if future.status == "error" else f"its work is {future.status}"
+def _reason(future: Future[Output]) -> object:
+    if future.status == "cancelled":
+        return "the scheduler is gone, or somebody cancelled it"
+    return future.exception()  # type: ignore[no-untyped-call]
