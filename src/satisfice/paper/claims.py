@@ -57,7 +57,9 @@ def with_error(values: Floats) -> str:
 
 def error(values: Floats) -> float:
     """Standard error of the mean."""
-    return float(values.std(ddof=1) / len(values) ** 0.5) if len(values) > 1 else 0.0
+    if len(values) < 2 or np.ptp(values) <= 1e-12 * abs(values).max():  # equal up to rounding
+        return 0.0
+    return float(values.std(ddof=1) / len(values) ** 0.5)
 
 
 def beats(a: Floats, b: Floats) -> bool:

@@ -38,7 +38,10 @@ def draw(experiment: Experiment, data: list[PanelData]) -> Figure:
             horizon = f"T = {part.panel.horizon:,}, {part.panel.runs} runs"
             ax.set_title(f"{part.panel.title}; {horizon}", fontsize=10)
     handles, names = axes[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=min(len(names), 3 if columns == 1 else 5))
+    if experiment.kind == "trade-off":
+        handles, names = handles[::-1], names[::-1]
+    ncols = min(len(names), 3 if columns == 1 else 5)
+    figure.legend(handles, names, loc="outside lower center", ncols=ncols, frameon=False)
     return figure
 
 
@@ -98,11 +101,14 @@ def _trade_off(ax: Axes, part: PanelData) -> None:
         ], axis=1)
         for label in styles
     }  # fmt: skip
-    for label, (colour, marker, _) in styles.items():
-        quality, cost = pairs[label]
+    # Our own series goes under the paper's. A regret of 0 has no place on a log scale: around the tick at 0, each
+    # policy has a lane of its own.
+    for lane, (label, (colour, marker, _)) in enumerate(reversed(styles.items())):
+        place = 0.5 * (lane + 0.5) / len(styles) - 0.25
+        quality, cost = (np.where(values == 0, place, values) for values in pairs[label])
         ax.scatter(quality, cost, color=colour, marker=marker, s=16, alpha=0.5, linewidths=0, label=name_of(label))
-    ax.set_xlabel("quality regret at the horizon (log scale)")
-    ax.set_ylabel("cost regret at the horizon (log scale)")
+    ax.set_xlabel("quality regret at the horizon (log scale; zeros in lanes)")
+    ax.set_ylabel("cost regret at the horizon (log scale; zeros in lanes)")
     everything = np.concatenate(list(pairs.values()), axis=1)
     _log(ax, "x", everything[0])
     _log(ax, "y", everything[1])
@@ -137,8 +143,8 @@ def _log(ax: Axes, axis: str, values: NDArray[np.float64]) -> None:
 
     least, top = float(values.min()), 10 ** np.ceil(np.log10(max(float(values.max()), 10)) + 0.02)
     if least < 1:
-        getattr(ax, f"set_{axis}scale")("symlog", linthresh=1, linscale=0.35)
-        getattr(ax, f"set_{axis}lim")(-0.12, top)
+        getattr(ax, f"set_{axis}scale")("symlog", linthresh=1, linscale=0.5)
+        getattr(ax, f"set_{axis}lim")(-0.35, top)
         getattr(ax, f"{axis}axis").set_minor_locator(NullLocator())
     else:
         getattr(ax, f"set_{axis}scale")("log")
