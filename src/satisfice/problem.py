@@ -211,11 +211,12 @@ class Setting:
 
     def cost_gaps(self, instance: Instance) -> Floats:
         """`(c_i - c_a*)^+` of every arm."""
-        return np.maximum(instance.costs - instance.costs[self.optimal_arm(instance)], 0.0)
+        gaps: Floats = np.maximum(instance.costs - instance.costs[self.optimal_arm(instance)], 0.0)
+        return gaps
 
     def quality_gaps(self, instance: Instance) -> Floats:
         """`(mu_CS - mu_i)^+` of every arm."""
-        gaps = np.maximum(self.threshold(instance) - instance.means, 0.0)
+        gaps: Floats = np.maximum(self.threshold(instance) - instance.means, 0.0)
         gaps[gaps <= TOLERANCE] = 0.0
         return gaps
 

@@ -54,7 +54,7 @@ class ETCCS(Policy):
         scale = 1.0 - problem.alpha
         top, second, ell = -1.0, -1.0, -1
         for k in range(arms):
-            index = lower(state, k, width)
+            index = lower(state.pulls[k], state.totals[k], width)
             if index > top:
                 top, second, ell = index, top, k
             else:
@@ -64,7 +64,7 @@ class ETCCS(Policy):
         for k in range(arms):
             if chosen >= 0 and problem.costs[k] > problem.costs[chosen]:
                 break
-            index = upper(state, k, width)
+            index = upper(state.pulls[k], state.totals[k], width)
             if index >= scale * top and index > best:
                 tied = max(tied, best)
                 chosen, best = k, index

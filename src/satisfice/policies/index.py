@@ -9,22 +9,18 @@ from __future__ import annotations
 
 import math
 
-from satisfice.policies.contract import State
-
 # Levels are raised by this factor before a leap is computed, so that rounding never makes one too long.
 CAUTION = 1 + 1e-9
 
 
-def upper(state: State, arm: int, width: float) -> float:
+def upper(pulls: int, total: float, width: float) -> float:
     """`min(mean + width / sqrt(n), 1)`."""
-    n = state.pulls[arm]
-    return min(float(state.totals[arm] / n + width / math.sqrt(n)), 1.0)
+    return min(total / pulls + width / math.sqrt(pulls), 1.0)
 
 
-def lower(state: State, arm: int, width: float) -> float:
+def lower(pulls: int, total: float, width: float) -> float:
     """`max(mean - width / sqrt(n), 0)`."""
-    n = state.pulls[arm]
-    return max(float(state.totals[arm] / n - width / math.sqrt(n)), 0.0)
+    return max(total / pulls - width / math.sqrt(pulls), 0.0)
 
 
 def safe_upper(pulls: int, total: float, width: float, level: float) -> int:

@@ -15,19 +15,25 @@ from satisfice.policies.contract import Lease, Problem, State, mean
 EPISODE, WINNER, OMEGA = 0, 1, 2
 
 
+def gap_squared(omega: int) -> float:
+    """The square of the gap `2^-omega` that round `omega` resolves."""
+    return math.ldexp(1.0, -2 * int(omega))
+
+
 def is_open(horizon: int, omega: int) -> bool:
     """Whether a round exists: beyond it `log(T 4^-omega)`, and with it `tau`, would fade to nothing."""
-    return horizon * 0.25**omega > math.e
+    return horizon * gap_squared(omega) > math.e
 
 
 def tau(horizon: int, omega: int) -> int:
     """Pulls that an arm needs by the end of round `omega`."""
-    return math.ceil(2 * math.log(horizon * 0.25**omega) / 0.25**omega)
+    square = gap_squared(omega)
+    return math.ceil(2 * math.log(horizon * square) / square)
 
 
 def beta(horizon: int, omega: int) -> float:
     """Buffer around an empirical mean at the end of round `omega`."""
-    return math.sqrt(math.log(horizon * 0.25**omega) / (2 * tau(horizon, omega)))
+    return math.sqrt(math.log(horizon * gap_squared(omega)) / (2 * tau(horizon, omega)))
 
 
 def compare(problem: Problem, state: State, ell: int, kappa: int) -> Lease:

@@ -37,19 +37,19 @@ class UCBCS(Policy):
         scale = 1.0 - problem.alpha
         top, second, ell = -1.0, -1.0, problem.reference
         for k in range(arms):
-            index = upper(state, k, width)
+            index = upper(state.pulls[k], state.totals[k], width)
             if problem.reference < 0 and index > top:
                 top, second, ell = index, top, k
             else:
                 second = max(second, index)
         if problem.reference >= 0:
-            top = upper(state, ell, width)
+            top = upper(state.pulls[ell], state.totals[ell], width)
         chosen = -1
         best = cheaper = tied = -1.0
         for k in range(arms):
             if chosen >= 0 and problem.costs[k] > problem.costs[chosen]:
                 break
-            index = upper(state, k, width)
+            index = upper(state.pulls[k], state.totals[k], width)
             if index >= scale * top and index > best:
                 tied = max(tied, best)
                 chosen, best = k, index
