@@ -61,7 +61,7 @@ def same(a: sf.Results, b: sf.Results) -> bool:
 
 
 def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
-    problem = (sf.load_instance("goodreads"), sf.BestReward(0.25), ["ts-cs", "etc-cs"], 100_000)
+    problem = (sf.load_instance("goodreads"), sf.BestReward(0.05), ["ucb-cs", "etc-cs"], 3_000_000)
     alone = sf.simulate(*problem, runs=20, seed=3, workers=1)
     with Cluster(tmp_path, workers=2) as cluster:
         victim, survivor = cluster.workers

@@ -57,6 +57,8 @@ def on_cluster(cluster: object | str, chunks: Iterable[tuple[Job, int, int]]) ->
                     raise InvalidRun(f"the cluster did not do {job.policy.label}, run {first}: {_reason(future)}")
                 yield job, first, future.result()
                 future.release()
+        except OSError as error:
+            raise InvalidRun(f"the Dask scheduler is gone: {error}") from error
         finally:
             client.cancel(list(futures))  # type: ignore[no-untyped-call]
 
