@@ -112,36 +112,33 @@ def from_logs(
         price, origin = random_costs(arms, cost_seed), drawn
     source = f"{log.name}: {good['rows'].sum():,} rows of {arm!r} and {reward!r}"
     source += f", rewards divided by {scale:g}" if scale != 1 else ""
-    return _instance(good, arms, price, model, label or log.name.split(".")[0], f"{source}; costs: {origin}")
+    prices, called = [price[name] for name in arms], label or log.name.split(".")[0]
+    return by_cost(
+        _instance(good, arms, prices, model, scale).replace(label=called, source=f"{source}; costs: {origin}")
+    )
 
 
-def _instance(
-    good: pl.DataFrame, arms: list[str], price: Mapping[str, float], model: RewardModel, label: str, source: str
-) -> Instance:
-    prices = [price[arm] for arm in arms]
+def _instance(good: pl.DataFrame, arms: list[str], costs: list[float], model: RewardModel, scale: float) -> Instance:
     if model == "categorical":
-        values = sorted(good["reward"].unique().to_list())
-        if len(values) > MAX_LEVELS:
-            raise InvalidData(f"{len(values):,} different rewards; a categorical instance takes at most {MAX_LEVELS:,}")
-        at_arm, at_value = ({key: at for at, key in enumerate(keys)} for keys in (arms, values))
-        counts = np.zeros((len(arms), len(values)))
-        for arm, value, rows in good.select("arm", "reward", "rows").iter_rows():
-            counts[at_arm[arm], at_value[value]] = rows
+        levels = sorted(good["reward"].unique().to_list())
+        if len(levels) > MAX_LEVELS:
+            raise InvalidData(f"{len(levels):,} different rewards; a categorical instance takes at most {MAX_LEVELS:,}")
+        at_arm, at_level = ({key: at for at, key in enumerate(keys)} for keys in (arms, levels))
+        counts = np.zeros((len(arms), len(levels)))
+        for arm, level, rows in good.select("arm", "reward", "rows").iter_rows():
+            counts[at_arm[arm], at_level[level]] = rows
         shares = counts / counts.sum(axis=1, keepdims=True)
-        return by_cost(
-            Instance(prices, None, arms, model, values=values, probabilities=shares, label=label, source=source)
-        )
+        return Instance(costs, None, arms, model, values=np.array(levels) / scale, probabilities=shares)
     by_arm = good.sort("arm")
     rows, total, squares = (by_arm[name].to_numpy() for name in ("rows", "total", "squares"))
-    means = total / rows
+    means = total / rows / scale
     if model == "bernoulli":
         # Rounding in the sum of many rewards of 1 must not lift a mean above 1.
-        return by_cost(Instance(prices, np.clip(means, 0, 1), arms, model, label=label, source=source))
+        return Instance(costs, np.clip(means, 0, 1), arms, model)
     spread, freedom = float((squares - total**2 / rows).sum()), int(rows.sum()) - len(arms)
     if freedom < 1 or spread <= 1e-12 * squares.sum():
         raise InvalidData("a gaussian instance needs rewards that vary within an arm; use bernoulli or categorical")
-    sigma = math.sqrt(spread / freedom)
-    return by_cost(Instance(prices, means, arms, model, sigma=sigma, label=label, source=source))
+    return Instance(costs, means, arms, model, sigma=math.sqrt(spread / freedom) / scale)
 
 
 def _grouped(frame: pl.LazyFrame, columns: Columns, keys: list[str], model: str, scale: float) -> pl.LazyFrame:
@@ -149,7 +146,8 @@ def _grouped(frame: pl.LazyFrame, columns: Columns, keys: list[str], model: str,
     import polars as pl
 
     types = frame.collect_schema()
-    reward = _number(columns.reward, types[columns.reward]) / scale
+    # The scale is applied to sums afterwards: Polars would multiply by its rounded reciprocal.
+    reward = _number(columns.reward, types[columns.reward])
     cost = pl.lit(0.0) if columns.cost is None else _number(columns.cost, types[columns.cost])
     rows = frame.select(
         ROW,
@@ -157,14 +155,14 @@ def _grouped(frame: pl.LazyFrame, columns: Columns, keys: list[str], model: str,
         reward.alias("reward"),
         cost.alias("cost"),
     )
-    unit = (0.0, 1.0) if model == "bernoulli" else (-math.inf, math.inf)
+    accepted = (0.0, scale) if model == "bernoulli" else (-math.inf, math.inf)
     outside = "the reward is outside [0, 1] (divide with scale, or use another reward model)"
     problem = (
         pl.when(pl.col("arm") == "")
         .then(pl.lit(f"no arm in {columns.arm!r}"))
         .when(pl.col("reward").is_null() | ~pl.col("reward").is_finite())
         .then(pl.lit(f"no number in {columns.reward!r}"))
-        .when(~pl.col("reward").is_between(*unit))
+        .when(~pl.col("reward").is_between(*accepted))
         .then(pl.lit(outside))
         .when(pl.col("cost").is_null() | ~pl.col("cost").is_finite() | (pl.col("cost") < 0))
         .then(pl.lit(f"no number of at least 0 in {columns.cost!r}"))
