@@ -6,9 +6,29 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from satisfice.policies.beta import tail_bound, tail_draw
 from satisfice.policies.contract import SWEEP, Lease, Policy, Problem, State
 from satisfice.problem import BestReward
+
+Floats = NDArray[np.float64]
+# Rows of the table in `state.floats`, one column per arm.
+EXCESS = 0  # successes minus the sum of the rewards: 0 while all rewards are 0 or 1
+WON, LOST = 1, 2  # S and F
+LO, HI = 3, 4  # the arm's interval
+BELOW, ABOVE = 5, 6  # bounds on the probability of a sample below `LO`, above `HI`
+WON_MIN, WON_MAX, LOST_MIN, LOST_MAX = 7, 8, 9, 10  # the S and F for which these bounds hold
+REACH = 11  # sum over the arms up to this one of -log(1 - BELOW - ABOVE)
+THETA = 12  # the sample of this step, -1 when it has not been drawn
+ROWS = 13
+# Places in `state.ints`; the place on the line of `settle` is kept behind the table.
+LAST, DUE, TUNE, SURE = 0, 1, 2, 3
+NEVER = 1 << 62
+# An arm that would leave its interval more often than this gets the interval [0, 1] instead.
+OPEN = 0.75
+# Keeps levels that are made of each other apart by more than rounding.
+NUDGE = 1.0 - 1e-12
 
 
 @dataclass(frozen=True)
@@ -21,6 +41,15 @@ class TSCS(Policy):
 
     No regret bound is known. A dear arm that was hardly tried keeps a wide posterior, for it is played only
     when no cheaper arm is feasible; its large samples then make good cheap arms infeasible again and again.
+
+    The law is the literal rule's, but few samples are drawn. Every arm has an interval such that, while all
+    samples lie inside theirs, one arm is `sure` to be played. Whether a sample lies outside is an event of
+    small probability, independent between arms and steps, so the time of the next one is drawn at once
+    (`settle`), and the sure arm is leased until then. The probabilities need not be known: bounds on them
+    that hold for some time ahead do, and an event that is too many is undone (`beta.tail_draw`). In a step
+    with a sample outside its interval, or without a sure arm, the samples are drawn one by one, those known
+    to lie inside conditionally on that, until the choice is clear (`choose`). How good the intervals are
+    (`tune`) decides how fast this is, and nothing else.
     """
 
     id = "ts-cs"
@@ -30,30 +59,288 @@ class TSCS(Policy):
     bounded_only = True
 
     def memory(self, arms: int) -> tuple[int, int]:
-        return 0, 2 * arms
+        return 4, ROWS * arms + 1
 
     @staticmethod
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
         arms = len(problem.costs)
         if t < arms:
             return SWEEP, 1
-        theta = state.floats[arms:]
-        top = 0.0
-        for k in range(arms):
-            won = math.floor(state.totals[k] + state.floats[k] + 0.5)
-            theta[k] = rng.beta(won + 1.0, state.pulls[k] - won + 1.0)
-            top = max(top, theta[k])
-        chosen = -1
-        for k in range(arms):
-            if chosen >= 0 and problem.costs[k] > problem.costs[chosen]:
-                break
-            if theta[k] >= (1.0 - problem.alpha) * top and (chosen < 0 or theta[k] > theta[chosen]):
-                chosen = k
-        return chosen, 1
+        costs, scale = problem.costs, 1.0 - problem.alpha
+        ints = state.ints
+        table, place = state.floats[:-1].reshape((ROWS, arms)), state.floats[-1:]
+        moved = count(table, state.pulls, state.totals)
+        stale = not ints[LAST] < t <= ints[DUE]
+        if t >= ints[TUNE] or t < ints[LAST]:
+            tune(table, costs, scale)
+            ints[TUNE] = t + 32 + t // 64
+            stale = True
+        elif moved:
+            stale = renew(table) or stale
+        if stale:
+            ints[SURE] = sure(table, costs, scale)
+            add_up(table)
+            ints[DUE] = t
+            place[0] = rng.standard_exponential()
+            settle(table, ints, place)
+        ints[LAST] = t
+        b = ints[SURE]
+        table[THETA, :] = -1.0
+        if (t == ints[DUE] and surprise(table, ints, place, rng)) or b < 0:
+            return choose(table, costs, scale, rng), 1
+        if not problem.binary:
+            return b, 1
+        room = min(table[WON_MAX, b] - table[WON, b], table[LOST_MAX, b] - table[LOST, b])
+        return b, int(min(ints[DUE] - t, room + 1.0, 1e9))
 
     @staticmethod
     def learn(problem: Problem, state: State, arm: int, pulls: int, total: float, rng: np.random.Generator) -> None:
         whole = math.floor(total)
         if whole < total:
             success = 1.0 if rng.random() < total - whole else 0.0
-            state.floats[arm] += whole + success - total
+            state.floats[EXCESS * len(problem.costs) + arm] += whole + success - total
+
+
+def count(table: Floats, pulls: NDArray[np.int64], totals: Floats) -> bool:
+    """Bring S and F up to date: whole numbers, however the rewards were rounded. False if nothing changed."""
+    moved = False
+    for k in range(len(pulls)):
+        n = float(pulls[k])
+        won = min(max(math.floor(totals[k] + table[EXCESS, k] + 0.5), 0.0), n)
+        moved = moved or won != table[WON, k] or n - won != table[LOST, k]
+        table[WON, k], table[LOST, k] = won, n - won
+    return moved
+
+
+def renew(table: Floats) -> bool:
+    """Renew the bounds that hold no longer; False if there are none."""
+    renewed = False
+    for k in range(table.shape[1]):
+        won, lost = table[WON, k], table[LOST, k]
+        if not (table[WON_MIN, k] <= won <= table[WON_MAX, k] and table[LOST_MIN, k] <= lost <= table[LOST_MAX, k]):
+            confine(table, k, table[LO, k], table[HI, k])
+            renewed = True
+    return renewed
+
+
+def slack(n: float) -> float:
+    """How many more successes or failures a bound allows for, so that it need not be renewed at every pull."""
+    return math.floor(math.sqrt(n) / 4.0)
+
+
+def escape(S: float, F: float, h: float) -> float:
+    """A bound on the probability of a sample above `h`, for up to `slack` more successes and any more failures."""
+    if h >= 1.0:
+        return 0.0
+    S += slack(S + F)
+    return min(tail_bound(S, F, h), 1.0) if h * (S + F + 2.0) >= S + 1.0 else 1.0
+
+
+def above(table: Floats, k: int, hi: float) -> float:
+    """A bound on the probability of a sample of an arm above `hi`, for some time ahead."""
+    return escape(table[WON, k], table[LOST, k], hi)
+
+
+def below(table: Floats, k: int, lo: float) -> float:
+    """A bound on the probability of a sample of an arm below `lo`, for some time ahead."""
+    return escape(table[LOST, k], table[WON, k], 1.0 - lo)
+
+
+def confine(table: Floats, k: int, lo: float, hi: float) -> None:
+    """Give an arm the interval [lo, hi], or [0, 1] if it would leave that one too often."""
+    outside_lo, outside_hi = below(table, k, lo), above(table, k, hi)
+    if outside_lo + outside_hi > OPEN:
+        lo, hi, outside_lo, outside_hi = 0.0, 1.0, 0.0, 0.0
+    won, lost = table[WON, k], table[LOST, k]
+    room = slack(won + lost)
+    table[LO, k], table[BELOW, k] = lo, outside_lo
+    table[HI, k], table[ABOVE, k] = hi, outside_hi
+    table[WON_MIN, k], table[LOST_MAX, k] = (won, lost + room) if lo > 0.0 else (0.0, math.inf)
+    table[LOST_MIN, k], table[WON_MAX, k] = (lost, won + room) if hi < 1.0 else (0.0, math.inf)
+
+
+def add_up(table: Floats) -> None:
+    """Lay the arms of one step out on a line, an arm's share being -log(1 - BELOW - ABOVE)."""
+    total = 0.0
+    for k in range(table.shape[1]):
+        total -= math.log1p(-table[BELOW, k] - table[ABOVE, k])
+        table[REACH, k] = total
+
+
+def settle(table: Floats, ints: NDArray[np.int64], place: Floats) -> None:
+    """Turn a place on the line that begins with step `DUE` into a later `DUE` and a place within that step."""
+    length = table[REACH, -1]
+    if place[0] >= length * 1e15:
+        ints[DUE] = NEVER
+    else:
+        steps = math.floor(place[0] / length)
+        ints[DUE] += int(steps)
+        place[0] -= steps * length
+
+
+def surprise(table: Floats, ints: NDArray[np.int64], place: Floats, rng: np.random.Generator) -> bool:
+    """Draw the samples that lie outside their intervals in this step, which is due; False if there are none."""
+    found = False
+    k = 0
+    while place[0] < table[REACH, -1]:
+        while table[REACH, k] <= place[0]:
+            k += 1
+        won, lost = table[WON, k], table[LOST, k]
+        if table[ABOVE, k] > 0.0 and rng.random() * (table[BELOW, k] + table[ABOVE, k]) < table[ABOVE, k]:
+            theta = tail_draw(won, lost, table[WON_MAX, k], table[LOST_MIN, k], table[HI, k], rng)
+        else:
+            theta = tail_draw(lost, won, table[LOST_MAX, k], table[WON_MIN, k], 1.0 - table[LO, k], rng)
+            theta = 1.0 - theta if theta >= 0.0 else -1.0
+        table[THETA, k] = theta
+        found = found or theta >= 0.0
+        place[0] = table[REACH, k] + rng.standard_exponential()
+    settle(table, ints, place)
+    return found
+
+
+def draw(table: Floats, k: int, rng: np.random.Generator) -> float:
+    """Draw the sample of an arm that is known to lie inside its interval."""
+    while True:
+        theta = rng.beta(table[WON, k] + 1.0, table[LOST, k] + 1.0)
+        if table[LO, k] <= theta <= table[HI, k]:
+            table[THETA, k] = theta
+            return theta
+
+
+def choose(table: Floats, costs: Floats, scale: float, rng: np.random.Generator) -> int:
+    """The cheapest feasible arm, drawing no more samples than it takes to know it."""
+    arms = len(costs)
+    least = 0.0  # the largest sample is at least this
+    for k in range(arms):
+        least = max(least, table[LO, k] if table[THETA, k] < 0.0 else table[THETA, k])
+    first = 0
+    while True:
+        end = first + 1
+        while end < arms and costs[end] == costs[first]:
+            end += 1
+        if end == first + 1 and table[LO, first] >= scale * least and reaches(table, first, scale):
+            return first
+        best = -1
+        for k in range(first, end):
+            if table[THETA, k] < 0.0 and table[HI, k] >= scale * least:
+                least = max(least, draw(table, k, rng))
+            if table[THETA, k] >= scale * least and (best < 0 or table[THETA, k] > table[THETA, best]):
+                best = k
+        if best >= 0:
+            for k in range(arms):
+                if table[THETA, k] < 0.0 and scale * table[HI, k] > table[THETA, best]:
+                    least = max(least, draw(table, k, rng))
+                    if scale * least > table[THETA, best]:
+                        break
+            if table[THETA, best] >= scale * least:
+                return best
+        first = end
+
+
+def reaches(table: Floats, arm: int, scale: float) -> bool:
+    """Whether an arm whose sample has not been drawn is feasible by what is known of all samples."""
+    if table[THETA, arm] >= 0.0:
+        return False
+    for k in range(table.shape[1]):
+        most = table[HI, k] if table[THETA, k] < 0.0 else table[THETA, k]
+        if k != arm and scale * most > table[LO, arm]:
+            return False
+    return True
+
+
+def sure(table: Floats, costs: Floats, scale: float) -> int:
+    """The arm that is played whenever every sample lies inside its interval, -1 if that does not determine it."""
+    arms = len(costs)
+    least = 0.0
+    for k in range(arms):
+        least = max(least, table[LO, k])
+    b = 0
+    while table[HI, b] < scale * least:
+        b += 1
+    for k in range(b + 1, arms):
+        if costs[k] == costs[b] and table[LO, k] > table[LO, b]:
+            b = k
+    for k in range(arms):
+        tied = costs[k] == costs[b] and table[HI, k] >= scale * least and table[HI, k] > table[LO, b]
+        if k != b and (tied or scale * table[HI, k] > table[LO, b]):
+            return -1
+    return b
+
+
+def tune(table: Floats, costs: Floats, scale: float) -> None:
+    """Choose intervals that make an arm sure and that are seldom left. They decide how fast, never what."""
+    arms = len(costs)
+    top = 0.0
+    for k in range(arms):
+        top = max(top, below_mean(table, k, 0.0))
+    b = 0
+    while below_mean(table, b, 0.0) < scale * top:
+        b += 1
+    for k in range(b + 1, arms):
+        if costs[k] == costs[b] and below_mean(table, k, 0.0) > below_mean(table, b, 0.0):
+            b = k
+    # The arm whose large samples keep the cheaper arms infeasible.
+    g = b
+    for k in range(arms):
+        if costs[k] > costs[b] and below_mean(table, k, 2.0) > below_mean(table, g, 2.0):
+            g = k
+    cheaper = costs[0] < costs[b]
+    level = best_level(table, costs, scale, b, b, True, cheaper and g == b)
+    floor = best_level(table, costs, scale, b, g, False, True) if cheaper and g != b else level
+    contested = False
+    for k in range(arms):
+        if costs[k] < costs[b]:
+            confine(table, k, 0.0, scale * floor * NUDGE)
+            contested = contested or table[HI, k] == 1.0
+    for k in range(arms):
+        lo, hi = 0.0, 1.0
+        if costs[k] < costs[b]:
+            lo, hi = table[LO, k], table[HI, k]
+        elif k == b:
+            lo = level
+        elif costs[k] == costs[b]:
+            hi = level
+        elif level < scale:
+            hi = level / scale * NUDGE
+        if k == g and cheaper:
+            lo = floor
+        if contested and k != g and hi > floor and above(table, k, floor) < 0.02:
+            hi = floor
+        # Narrow intervals where they cost next to nothing, so that fewer samples must be drawn.
+        usual = below_mean(table, k, -4.5)
+        if usual < hi and above(table, k, usual) < 1e-3:
+            hi = usual
+        usual = below_mean(table, k, 4.5)
+        if usual > lo and below(table, k, usual) < 1e-3:
+            lo = usual
+        confine(table, k, lo, hi)
+
+
+def below_mean(table: Floats, k: int, z: float) -> float:
+    """The point `z` standard deviations below the posterior mean of an arm."""
+    n = table[WON, k] + table[LOST, k]
+    mean = (table[WON, k] + 1.0) / (n + 2.0)
+    return mean - z * math.sqrt(mean * (1.0 - mean) / (n + 3.0))
+
+
+def best_level(table: Floats, costs: Floats, scale: float, b: int, arm: int, dearer: bool, cheaper: bool) -> float:
+    """The lower level of `arm` that, with the upper levels that follow from it, is crossed least often."""
+    best, least = 0.0, math.inf
+    for half in range(2, 17):
+        level = below_mean(table, arm, half / 2.0)
+        if level <= 0.0:
+            break
+        total = below(table, arm, level)
+        for k in range(len(costs)):
+            if costs[k] < costs[b]:
+                if cheaper:
+                    total += min(above(table, k, scale * level), OPEN)
+            elif dearer and k != b:
+                if costs[k] == costs[b]:
+                    total += min(above(table, k, level), OPEN)
+                elif level < scale:
+                    total += min(above(table, k, level / scale), OPEN)
+        if total > least:
+            break
+        best, least = level, total
+    return best
