@@ -6,6 +6,7 @@ import math
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from typing import cast
 
 from satisfice.errors import InvalidStudy
@@ -32,7 +33,7 @@ class Config:
     expire_as: float | None  # the reward of an expired decision; None counts as nothing
     seed: int
 
-    @property
+    @cached_property
     def offset(self) -> float:
         """The reward that becomes 0.
 

@@ -7,8 +7,9 @@ beyond the lease is at most what is in flight (Joulani, Gyorgy and Szepesvari, I
 so by the undelayed regret plus, per arm, its gap times the decisions in flight). A lease over all arms in turn is
 handed out in turn, then to the arms whose rewards are missing.
 
-Sums are exact: a reward is a whole number of units of 2^-53 of the range, so sums do not depend on the order in which
-rewards come, are corrected or are read back from the log.
+Sums are exact: a reward on [0, 1] is a whole number of units of 2^-80 (a float loses nothing by it unless it is below
+2^-28, and then less than 2^-80), so sums do not depend on the order in which rewards come, are corrected or are read
+back from the log.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from satisfice.problem import BestReward, FixedThreshold, ReferenceArm
 from satisfice.studies.config import Config, check_cost, check_name
 from satisfice.studies.verdict import REFUTED, Fact, judge
 
-UNIT = 1 << 53
+UNIT = 1 << 80
 # Why an arm was served: as a pull of the lease; beyond it, while rewards are outstanding; in place of an excluded arm.
 LEASE, EXTRA, STANDIN = "lease", "extra", "standin"
 # Verdicts are looked at again when the number of rewards has grown by this factor.

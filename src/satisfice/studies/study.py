@@ -40,10 +40,6 @@ class Study:
     def __init__(self, ledger: Ledger, clock: Callable[[], float] = time.time) -> None:
         self._ledger = ledger
         self._clock = clock
-        config = ledger.config
-        self._names = [name for name, _ in config.arms]
-        # Scaling is on the path of every reward, so its two numbers are worked out once.
-        self._offset, self._width = config.offset, config.high - config.offset
 
     @property
     def name(self) -> str:
@@ -424,7 +420,7 @@ def _number(decision_id: int) -> int:
         number = int(decision_id)
     except (TypeError, ValueError):
         number = -1
-    if number < 1 or number >= UNIT:
+    if not 1 <= number < 1 << 62:
         raise UnknownDecision(f"{decision_id!r} is not the id of a decision; ids are 1, 2, 3, ...")
     return number
 

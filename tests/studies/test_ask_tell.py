@@ -1,0 +1,379 @@
+"""Ask and tell, in every storage: what counts, what is refused, and that a refusal changes nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+
+import satisfice as sf
+from satisfice.errors import (
+    InvalidPolicy,
+    InvalidReward,
+    InvalidSetting,
+    InvalidStudy,
+    RewardConflict,
+    StudyClosed,
+    UnknownDecision,
+)
+from satisfice.studies import Status, Study, create_study
+from satisfice.studies.storages import Storage
+
+ARMS = {"large": 8.0, "small": 0.2, "medium": 1.0}
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def make(reopen: Callable[[], Storage], clock: Clock) -> Callable[..., Study]:
+    def make_study(**terms: object) -> Study:
+        known: dict[str, object] = {"setting": sf.BestReward(0.1), "policy": "ucb-cs", "horizon": 1000, "seed": 1}
+        return create_study("s", ARMS, storage=reopen(), clock=clock, **(known | terms))  # type: ignore[arg-type]
+
+    return make_study
+
+
+def counts(status: Status) -> dict[str, tuple[int, int, int, float]]:
+    return {arm.name: (arm.pulls, arm.pending, arm.dropped, arm.mean) for arm in status.arms if arm.pulls + arm.pending + arm.dropped}
+
+
+def test_rewards_in_any_order_count_once(make: Callable[..., Study]) -> None:
+    study = make()
+    decisions = [study.ask() for _ in range(3)]
+    assert [d.arm for d in decisions] == ["small", "medium", "large"]  # every arm once, cheapest first
+    assert [d.id for d in decisions] == [1, 2, 3]
+    for number, reward in ((3, 1.0), (1, 0.25), (2, 0.5), (3, 1.0)):
+        study.tell(number, reward)
+    status = study.status()
+    assert {arm.name: arm.mean for arm in status.arms} == {"large": 1.0, "small": 0.25, "medium": 0.5}
+    assert [arm.pulls for arm in status.arms] == [1, 1, 1]
+    assert study.check().agrees
+
+
+def test_a_different_reward_must_be_a_correction(make: Callable[..., Study]) -> None:
+    study = make()
+    number = study.ask().id
+    assert study.tell(number, 0.1)
+    with pytest.raises(RewardConflict, match=r"decision 1 was told the reward 0\.1, and is now told 0\.3; correct=True"):
+        study.tell(number, 0.3)
+    assert study.status().arms[1].mean == pytest.approx(0.1)
+    assert study.tell(number, 0.3, correct=True)
+    assert not study.tell(number, 0.3, correct=True)
+    assert study.status().arms[1].mean == pytest.approx(0.3)
+    assert study.status().arms[1].pulls == 1
+    assert study.check().agrees
+
+
+def test_corrections_are_exact(make: Callable[..., Study]) -> None:
+    """0.1 + 0.2 - 0.1 is 0.2 here, though not in floating point: 0.1 + 0.2 - 0.1 = 0.20000000000000004."""
+    study = make(policy="pe-cs")
+    first, second = study.ask(), study.ask()
+    assert first.arm == second.arm
+    study.tell_many({first.id: 0.1, second.id: 0.2})
+    study.tell(first.id, 0.0, correct=True)
+    assert study.status().arms[1].mean == 0.2 / 2
+
+
+def test_abandoned_decisions_count_as_nothing(make: Callable[..., Study]) -> None:
+    study = make()
+    one, two = study.ask(), study.ask()
+    assert study.abandon(one.id)
+    assert not study.abandon(one.id)
+    assert math.isnan(counts(study.status())["small"][3])
+    assert counts(study.status())["small"][:3] == (0, 0, 1)
+    with pytest.raises(RewardConflict, match="decision 1 was abandoned"):
+        study.tell(one.id, 1.0)
+    assert study.tell(one.id, 1.0, correct=True)
+    assert counts(study.status())["small"] == (1, 0, 0, 1.0)
+    study.tell(two.id, 1.0)
+    with pytest.raises(RewardConflict, match="cannot be abandoned"):
+        study.abandon(two.id)
+    assert study.check().agrees
+
+
+def test_decisions_expire(make: Callable[..., Study], clock: Clock) -> None:
+    study = make(expire_after=60.0)
+    one = study.ask()
+    clock.now += 30
+    two = study.ask()
+    clock.now += 30
+    assert study.expire() == 1
+    assert counts(study.status())["small"][:3] == (0, 0, 1)
+    clock.now += 29.9
+    assert counts(study.status())["medium"][:3] == (0, 1, 0)
+    clock.now += 0.1
+    assert counts(study.status())["medium"][:3] == (0, 0, 1)
+    assert study.tell(one.id, 0.5)  # late, and counts
+    assert counts(study.status())["small"] == (1, 0, 0, 0.5)
+    assert not study.abandon(two.id)
+    assert study.expire() == 0
+    assert study.check().agrees
+
+
+def test_expired_decisions_may_count_as_a_reward(make: Callable[..., Study], clock: Clock) -> None:
+    study = make(expire_after=60.0, expire_as=0.0)
+    one = study.ask()
+    clock.now += 61
+    study.ask()
+    assert counts(study.status())["small"] == (1, 0, 0, 0.0)
+    study.tell(one.id, 1.0)
+    assert counts(study.status())["small"] == (1, 0, 0, 1.0)
+    assert study.check().agrees
+
+
+def test_a_long_pause_expires_everything_by_and_by(make: Callable[..., Study], clock: Clock) -> None:
+    study = make(expire_after=60.0)
+    study.tell_many([(d.id, 1.0) for d in study.ask_many(700)[300:600]])
+    clock.now += 61
+    study.ask()
+    assert sum(arm.dropped for arm in study._ledger.__enter__().arms) == 256  # no single ask pays for all
+    study._ledger.__exit__(None, None, None)
+    assert study.expire() == 400 - 256
+    assert sum(arm.pending for arm in study.status().arms) == 1
+    assert study.check().agrees
+
+
+def test_a_subject_keeps_its_open_decision(make: Callable[..., Study]) -> None:
+    study = make()
+    one = study.ask(subject="user-17")
+    assert study.ask(subject="user-17")[:2] == one[:2]
+    assert study.ask(subject="user-18").id == 2
+    assert study.ask(subject="user-17", exclude=[one.arm]).arm != one.arm
+    study.tell(3, 1.0)
+    assert study.ask(subject="user-17").id == 4
+    assert study.check().agrees
+
+
+def test_excluded_arms_are_not_served(make: Callable[..., Study]) -> None:
+    study = make()
+    decision = study.ask(exclude=["small"])
+    assert (decision.arm, decision.reason) == ("medium", "standin")
+    assert study.ask().arm == "small"  # the lease is as it was
+    assert study.ask(exclude="large").arm != "large"
+    assert {d.arm for d in study.ask_many(20, exclude=["small", "medium"])} == {"large"}
+    with pytest.raises(InvalidStudy, match="every arm is excluded"):
+        study.ask(exclude=list(ARMS))
+    with pytest.raises(InvalidStudy, match="no arm 'tiny'; its arms are large, small, medium"):
+        study.ask(exclude=["tiny"])
+    assert study.check().agrees
+
+
+def test_it_serves_the_arm_of_the_lease_while_rewards_are_outstanding(make: Callable[..., Study]) -> None:
+    study = make()
+    sweep = [study.ask() for _ in range(3)]
+    assert [study.ask().reason for _ in range(3)] == ["extra"] * 3
+    study.tell_many([(d.id, 1.0) for d in sweep if d.arm != "medium"])
+    assert {study.ask().arm for _ in range(5)} == {"medium"}  # the reward that is missing
+    study.tell(sweep[1].id, 1.0)
+    assert study.ask().reason == "lease"
+    assert study.check().agrees
+
+
+def test_many_are_the_same_as_one_by_one(reopen: Callable[[], Storage]) -> None:
+    together = create_study("a", ARMS, sf.BestReward(0.1), "ucb-cs", reopen(), 1000, seed=1)
+    single = create_study("b", ARMS, sf.BestReward(0.1), "ucb-cs", reopen(), 1000, seed=1)
+    for size in (1, 2, 5, 0, 7, 30):
+        block = together.ask_many(size)
+        assert block == [single.ask() for _ in range(size)]
+        rewards = {d.id: float(d.arm != "small") for d in block}
+        assert together.tell_many(rewards) == size
+        for number, reward in rewards.items():
+            single.tell(number, reward)
+    assert together.tell_many({1: 0.0}) == 0
+    assert together.check().agrees and single.check().agrees
+
+
+def test_telling_many_is_all_or_nothing(make: Callable[..., Study]) -> None:
+    study = make()
+    study.ask_many(3)
+    study.tell(1, 1.0)
+    for wrong, error in (
+        ([(2, 0.5), (9, 0.5)], UnknownDecision),
+        ([(2, 0.5), (3, 1.5)], InvalidReward),
+        ([(2, 0.5), (1, 0.0)], RewardConflict),
+        ([(2, 0.5), (2, 0.6)], InvalidReward),
+    ):
+        with pytest.raises(error):
+            study.tell_many(wrong)
+    assert sum(arm.pulls for arm in study.status().arms) == 1
+    assert study.check().agrees
+
+
+def test_refusals_change_nothing(make: Callable[..., Study]) -> None:
+    study = make()
+    number = study.ask().id
+    before = study.status()
+    for reward in (-0.01, 1.01, math.nan, math.inf, "x", None):
+        with pytest.raises(InvalidReward, match="from 0 to 1"):
+            study.tell(number, reward)  # type: ignore[arg-type]
+    for unknown in (0, 2, -1, 2**70, "x", None):
+        with pytest.raises(UnknownDecision):
+            study.tell(unknown, 1.0)  # type: ignore[arg-type]
+        with pytest.raises(UnknownDecision):
+            study.abandon(unknown)  # type: ignore[arg-type]
+    with pytest.raises(InvalidStudy, match="count = -1"):
+        study.ask_many(-1)
+    assert repr(study.status()) == repr(before)
+    assert study.check().events == 1
+
+
+def test_a_closed_study(make: Callable[..., Study]) -> None:
+    study = make()
+    number = study.ask().id
+    study.close()
+    for refused in (
+        study.ask,
+        study.close,
+        lambda: study.ask_many(2),
+        lambda: study.tell(number, 1.0),
+        lambda: study.tell_many({number: 1.0}),
+        lambda: study.abandon(number),
+        lambda: study.set_cost("small", 2.0),
+    ):
+        with pytest.raises(StudyClosed, match="'s' is closed"):
+            refused()
+    assert study.status().closed
+    assert study.check().agrees and study.check().events == 2
+
+
+def test_binary_rewards(make: Callable[..., Study]) -> None:
+    study = make(binary=True, rewards=(-1.0, 1.0))
+    number = study.ask().id
+    with pytest.raises(InvalidReward, match="takes -1 or 1"):
+        study.tell(number, 0.0)
+    study.tell(number, -1.0)
+    assert study.status().arms[1].mean == -1.0
+
+
+def test_rewards_on_any_range(make: Callable[..., Study]) -> None:
+    """Stars from 1 to 5: inside they are divided by 5, so (1 - alpha) x mean keeps its meaning."""
+    study = make(rewards=(1.0, 5.0))
+    for _ in range(3):
+        decision = study.ask()
+        study.tell(decision.id, {"small": 3.0, "medium": 4.5, "large": 5.0}[decision.arm])
+    with pytest.raises(InvalidReward, match="from 1 to 5"):
+        study.tell(1, 0.5)
+    status = study.status()
+    assert {arm.name: round(arm.mean, 12) for arm in status.arms} == {"large": 5.0, "small": 3.0, "medium": 4.5}
+    assert status.verdict.threshold == pytest.approx(0.9 * 5)
+    assert status.leader == "medium"
+    assert all(1.0 <= arm.interval[0] <= arm.mean <= arm.interval[1] <= 5.0 for arm in status.arms)
+
+
+def test_a_threshold_is_on_the_scale_of_the_rewards(make: Callable[..., Study]) -> None:
+    study = make(rewards=(-2.0, 2.0), setting=sf.FixedThreshold(1.0), policy="ft-ucb")
+    assert study.config.scaled_setting == sf.FixedThreshold(0.75)  # (1 - -2) / 4
+    assert study.status().verdict.threshold == 1.0
+
+
+def test_the_world_changes(make: Callable[..., Study]) -> None:
+    study = make()
+    for _ in range(30):
+        decision = study.ask()
+        study.tell(decision.id, {"small": 0.0, "medium": 1.0, "large": 1.0}[decision.arm])
+    known = {arm.name: arm.pulls for arm in study.status().arms}
+    study.add_arm("tiny", 0.1)
+    assert {arm.name: arm.pulls for arm in study.status().arms} == known | {"tiny": 0}
+    first = study.ask()
+    assert first.arm == "tiny"  # its first look
+    study.tell(first.id, 1.0)
+    study.retire_arm("medium")
+    study.set_cost("large", 0.05)
+    for _ in range(20):
+        decision = study.ask()
+        assert decision.arm != "medium"
+        study.tell(decision.id, 1.0)
+    status = study.status()
+    assert status.leader == "large"
+    assert [arm.verdict for arm in status.arms if arm.name == "medium"] == ["retired"]
+    study.add_arm("medium", 0.01)
+    assert next(arm for arm in study.status().arms if arm.name == "medium").pulls == known["medium"]
+    for wrong in (
+        lambda: study.add_arm("tiny", 1.0),
+        lambda: study.set_cost("nobody", 1.0),
+        lambda: study.set_cost("tiny", -1.0),
+        lambda: study.add_arm("", 1.0),
+        lambda: study.add_arm("new", math.nan),
+        lambda: study.retire_arm("nobody"),
+    ):
+        with pytest.raises(InvalidStudy):
+            wrong()
+    assert study.check().agrees
+
+
+def test_spending_follows_the_costs_of_the_time(make: Callable[..., Study]) -> None:
+    """Three decisions at 0.2 + 1 + 8; then small costs 2, and it is asked for three more times: 3 x 2."""
+    study = make(policy="etc-cs", horizon=1000)
+    study.ask_many(3)
+    study.set_cost("small", 2.0)
+    study.retire_arm("medium")
+    study.retire_arm("large")
+    study.ask_many(3)
+    spending = study.status().spending
+    assert spending.total == pytest.approx(0.2 + 1 + 8 + 3 * 2)
+    assert spending.dearest == pytest.approx(3 * 0.2 + 3 * 2)
+    assert spending.decisions == 6
+
+
+def test_the_reference_arm_and_the_last_arm_stay(make: Callable[..., Study]) -> None:
+    study = make(setting=sf.ReferenceArm("medium", 0.1), policy="pe")
+    with pytest.raises(InvalidStudy, match="'medium' is the reference arm"):
+        study.retire_arm("medium")
+    study.retire_arm("small")
+    with pytest.raises(InvalidStudy, match="already retired"):
+        study.retire_arm("small")
+    study.retire_arm("large")
+    assert study.ask().arm == "medium"
+
+
+def test_arms_dearer_than_the_reference_only_stand_in(make: Callable[..., Study]) -> None:
+    study = make(setting=sf.ReferenceArm("medium", 0.1), policy="pe")
+    assert {d.arm for d in study.ask_many(50)} <= {"small", "medium"}
+    decision = study.ask(exclude=["small", "medium"])
+    assert decision.arm == "large"
+    study.tell(decision.id, 1.0)
+    assert next(arm for arm in study.status().arms if arm.name == "large").verdict == "dearer"
+    assert study.check().agrees
+
+
+@pytest.mark.parametrize(
+    ("terms", "error", "message"),
+    [
+        ({"name": " "}, InvalidStudy, "name"),
+        ({"arms": {}}, InvalidStudy, "names and costs"),
+        ({"arms": ["a", "b"]}, InvalidStudy, "names and costs"),
+        ({"arms": {"a": -1.0}}, InvalidStudy, "cost of 'a' is -1.0"),
+        ({"arms": {"a": "x"}}, InvalidStudy, "cost of 'a' is 'x'"),
+        ({"arms": {1: 1.0}}, InvalidStudy, "name 1 of an arm"),
+        ({"setting": "best"}, InvalidStudy, "use BestReward"),
+        ({"setting": sf.ReferenceArm("z")}, InvalidSetting, "no arm 'z'"),
+        ({"setting": sf.FixedThreshold(3.0), "policy": "ft-ucb"}, InvalidStudy, "outside the range"),
+        ({"policy": "nothing"}, InvalidPolicy, "no policy"),
+        ({"policy": "pe"}, InvalidPolicy, "does not serve BestReward"),
+        ({"horizon": None}, InvalidPolicy, "needs a horizon"),
+        ({"horizon": 0}, InvalidStudy, "horizon = 0"),
+        ({"horizon": 1.5}, InvalidStudy, "whole number"),
+        ({"confidence": 95}, InvalidStudy, "confidence = 95"),
+        ({"rewards": (1.0, 0.0)}, InvalidStudy, "lowest must be below"),
+        ({"rewards": 5}, InvalidStudy, "lowest, highest"),
+        ({"expire_after": 0}, InvalidStudy, "expire_after"),
+        ({"expire_as": 2.0}, InvalidStudy, "expire_as"),
+        ({"expire_as": 0.5, "binary": True}, InvalidStudy, "0 or 1"),
+    ],
+)
+def test_terms_that_make_no_sense(terms: dict[str, object], error: type[Exception], message: str) -> None:
+    known = {"name": "s", "arms": ARMS, "setting": sf.BestReward(0.1), "policy": "ucb-cs", "horizon": 100}
+    with pytest.raises(error, match=message):
+        create_study(**(known | terms))  # type: ignore[arg-type]
