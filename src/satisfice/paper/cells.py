@@ -57,9 +57,10 @@ class Cell:
         """The name of the cell's file: what a person wants to know, and a digest of all settings and the version."""
         settings = asdict(self.terms) | {"versions": __version__, "checkpoints": CHECKPOINTS}
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:10]
-        setting = [f"{name}{value:g}" for name, value in asdict(self.setting).items()]
-        words = "-".join([self.instance, self.setting.kind, *setting, self.job.policy.id])
-        return f"{words.replace(':', '-')}-{digest}.parquet"
+        setting = [f"{name}{value}" for name, value in asdict(self.setting).items()]
+        words = "-".join([self.job.instance.label, self.setting.kind, *setting, self.job.policy.id])
+        plain = "".join(c if c.isalnum() or c in ".-" else "-" for c in words)
+        return f"{plain}-{digest}.parquet"
 
     @cached_property
     def seconds(self) -> float:
