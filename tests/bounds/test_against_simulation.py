@@ -125,9 +125,9 @@ def test_pulls_are_above_the_lower_bounds_and_in_their_order(horizon: int) -> No
 
 LINES = [
     # policy, instance, setting, horizons as powers of ten, tolerance
-    ("pe", sf.Instance([1, 2, 3], [0.3, 0.9, 0.8]), sf.ReferenceArm(2, 0.25), (4, 8), 0.04),
+    ("pe", sf.Instance([1, 2, 3], [0.3, 0.9, 0.8]), sf.ReferenceArm(2, 0.25), (4, 8), 0.05),
     ("pe", sf.load_instance("movielens"), sf.ReferenceArm(10, 0.25), (4, 8), 0.05),
-    ("pe-cs", sf.Instance([1, 2, 3], [0.2, 0.75, 0.95]), sf.BestReward(0.5), (4, 8), 0.04),
+    ("pe-cs", sf.Instance([1, 2, 3], [0.2, 0.75, 0.95]), sf.BestReward(0.5), (4, 8), 0.05),
     # Here Delta_min = 0.027 and 0.025: T Delta_min^2 is large enough for the asymptote from T = 10^6 only.
     ("pe-cs", sf.load_instance("movielens"), sf.BestReward(0.25), (6, 8), 0.05),
     ("pe-cs", sf.load_instance("goodreads"), sf.BestReward(0.25), (6, 8), 0.05),

@@ -1,0 +1,211 @@
+"""`satisfice bounds`: what the theory promises and demands on an instance, beside a simulation."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from satisfice.cli import options
+from satisfice.errors import InvalidRun
+
+if TYPE_CHECKING:
+    from satisfice.bounds import LowerBound, UpperBound
+    from satisfice.problem import Instance, Setting
+    from satisfice.simulate import Result
+
+DEFAULTS = {"best": "pe-cs", "reference": "pe", "fixed": "ft-ucb"}
+
+
+def bounds(
+    instance: str = options.INSTANCE,
+    setting: str = options.SETTING,
+    alpha: float | None = options.ALPHA,
+    reference: str | None = options.REFERENCE,
+    threshold: float | None = options.THRESHOLD,
+    horizon: str = options.HORIZON,
+    policy: str | None = typer.Option(
+        None,
+        "--policy",
+        "-p",
+        help="pe, asymmetric-pe, pe-cs or ft-ucb, also as 'pe-cs(kappa=5)'; by default the one of the setting.",
+    ),
+    simulate: int = typer.Option(0, "--simulate", "-n", help="Also simulate so many runs.", metavar="RUNS"),
+    family: str | None = typer.Option(
+        None, "--family", help="bernoulli or gaussian, for the lower bound; by default the instance's own."
+    ),
+    seed: int = options.SEED,
+    workers: int | None = options.WORKERS,
+    unit_costs: bool = options.UNIT_COSTS,
+    out: Path = typer.Option(Path("results"), "--out", "-o", help="Folder for the picture."),
+    as_json: bool = typer.Option(False, "--json", help="Print everything as JSON, for machines."),
+) -> None:
+    """What theory promises (upper bound) and demands (lower bound), per arm and per regret, beside a simulation."""
+    from satisfice.bounds import lower, upper
+    from satisfice.bounds.picture import log_times, picture
+    from satisfice.plots import pretty, save
+    from satisfice.simulate import simulate as run
+
+    problem = options.read_instance(instance, unit_costs)
+    where = options.read_setting(setting, alpha, reference, threshold, problem)
+    steps = options.read_whole("--horizon", horizon)
+    if simulate < 0:
+        raise InvalidRun(f"--simulate {simulate}; it must be a number of runs, or 0 for none")
+    promise = upper(policy or DEFAULTS[where.kind], problem, where, steps)
+    demand = lower(problem, where, family)  # type: ignore[arg-type]
+    result = None
+    if simulate:
+        marks = log_times(steps)
+        results = run(problem, where, promise.policy, steps, simulate, seed, marks, workers, progress=not as_json)
+        result = results[promise.policy]
+    title = f"{problem.label}, {_describe(where)}, {pretty(promise.policy)}, T = {steps:,}"
+    parts = (problem.label, where.kind, reference, alpha, threshold, promise.policy)
+    stem = "-".join(str(part) for part in ("bounds", *parts) if part is not None)
+    safe = "".join(c if c.isalnum() or c in ".-_" else "-" for c in stem).strip("-")
+    path = save(picture(title, promise, demand, result), out / f"{safe}.png")
+    if as_json:
+        _print_json(problem, where, promise, demand, result, path)
+        return
+    best = where.optimal_arm(problem)
+    typer.echo(
+        f"{title}\nthreshold {where.threshold(problem):.4g}; the optimal arm is {problem.names[best]} "
+        f"(cost {problem.costs[best]:g}, mean {problem.means[best]:g})\n"
+    )
+    _print_arms(problem, where, promise, demand, result)
+    _print_regrets(promise, demand, result)
+    if where.kind == "best":
+        from satisfice.bounds import order_optimal
+
+        typer.echo(f"\n{order_optimal(problem, where.alpha).words}")  # type: ignore[attr-defined]
+    typer.echo(f"\npicture: {path}")
+
+
+def _print_arms(
+    problem: Instance, where: Setting, promise: UpperBound, demand: LowerBound, result: Result | None
+) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    log = math.log(promise.horizon)
+    cost_gaps, quality_gaps = where.cost_gaps(problem), where.quality_gaps(problem)
+    table = Table(box=None, pad_edge=False, header_style="bold", title="Expected pulls", title_justify="left")
+    table.add_column("arm")
+    for name in ("cost", "mean", "cost gap", "quality gap"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("role", no_wrap=True)
+    for name in ("at least*", "at most", *(("simulated", "± s.e.") if result is not None else ())):
+        table.add_column(name, justify="right", no_wrap=True)
+    for i in sorted(range(problem.arms), key=lambda arm: (problem.costs[arm], arm)):
+        role = promise.roles[i]
+        bound = "the rest" if role == "optimal" else number(promise.pulls[i])
+        least = "the rest" if role == "optimal" else number(demand.pulls[i] * log if demand.pulls[i] else 0.0)
+        row = [escape(problem.names[i]), f"{problem.costs[i]:g}", f"{problem.means[i]:.4g}"]
+        row += [number(cost_gaps[i]), number(quality_gaps[i]), role, least, bound]
+        if bound not in ("the rest", "inf") and promise.pulls[i] > promise.horizon:
+            row[-1] = f"({bound})"
+        if result is not None:
+            pulls = result.pulls[:, i]
+            row += [number(float(pulls.mean())), number(_standard_error(pulls))]
+        table.add_row(*row)
+    options.console().print(table)
+    notes = [f"* lower bound x log T ({demand.family} rewards): it holds as T grows, not at a short horizon."]
+    if ((promise.pulls > promise.horizon) & (promise.pulls < math.inf)).any():
+        notes.append("(In parentheses: beyond the horizon, so the bound says nothing.)")
+    notes += [f"High-cost arms: {reason}." for reason in sorted({r for r in promise.reasons if "shared" in r})]
+    typer.echo("\n".join(notes) + "\n")
+
+
+def _print_regrets(promise: UpperBound, demand: LowerBound, result: Result | None) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold", title=promise.theorem, title_justify="left")
+    table.add_column("regret", no_wrap=True)
+    table.add_column("at most", justify="right", no_wrap=True)
+    table.add_column("")
+    log = math.log(promise.horizon)
+    for kind in ("cost", "quality"):
+        total = float(getattr(promise, f"{kind}_regret"))
+        trivial = float(getattr(promise, f"trivial_{kind}_regret"))
+        remark = f"no more than {number(trivial)} is possible at all" if total > trivial else ""
+        table.add_row(f"[bold]{kind}[/bold]", f"[bold]{number(total)}[/bold]", remark)
+        for term in getattr(promise, f"{kind}_terms"):
+            remark = f"{term.meaning}: {term.reason}" if term.reason else term.meaning
+            table.add_row(f"  {term.name}", number(term.value), remark)
+        slope = float(getattr(demand, f"{kind}_regret"))
+        table.add_row("  lower bound", number(slope * log if slope else 0.0), f"{number(slope)} per log T")
+        if result is not None:
+            values = getattr(result, f"{kind}_regret")
+            share = f", {values.mean() / total:.1%} of the bound" if 0 < total < math.inf else ""
+            table.add_row("  simulated", number(float(values.mean())), f"± {number(_standard_error(values))}{share}")
+    options.console().print(table)
+
+
+def _print_json(
+    problem: Instance, where: Setting, promise: UpperBound, demand: LowerBound, result: Result | None, path: Path
+) -> None:
+    import json
+
+    def finite(value: float) -> float | str:
+        return float(value) if math.isfinite(value) else "inf"
+
+    arms = [
+        {
+            "name": problem.names[i],
+            "cost": float(problem.costs[i]),
+            "mean": float(problem.means[i]),
+            "role": promise.roles[i],
+            "lower_per_log_t": finite(demand.pulls[i]),
+            "upper": finite(promise.pulls[i]),
+            "simulated": None if result is None else float(result.pulls[:, i].mean()),
+        }
+        for i in range(problem.arms)
+    ]
+    regrets = {
+        kind: {
+            "upper": finite(getattr(promise, f"{kind}_regret")),
+            "trivial": finite(getattr(promise, f"trivial_{kind}_regret")),
+            "lower_per_log_t": finite(getattr(demand, f"{kind}_regret")),
+            "simulated": None if result is None else float(getattr(result, f"{kind}_regret").mean()),
+            "terms": {
+                term.name: {"value": finite(term.value), "meaning": term.meaning, "reason": term.reason}
+                for term in getattr(promise, f"{kind}_terms")
+            },
+        }
+        for kind in ("cost", "quality")
+    }
+    document = {
+        "instance": problem.label,
+        "setting": {"kind": where.kind, **vars(where)},
+        "policy": promise.policy,
+        "theorem": promise.theorem,
+        "horizon": promise.horizon,
+        "optimal_arm": problem.names[where.optimal_arm(problem)],
+        "arms": arms,
+        "regrets": regrets,
+        "caveat": promise.caveat,
+        "picture": str(path),
+    }
+    typer.echo(json.dumps(document, indent=2))
+
+
+def number(value: float) -> str:
+    """A number for a table: 1,234,567 or 0.1234."""
+    if not math.isfinite(value):
+        return "-" if math.isnan(value) else "inf"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def _standard_error(values: object) -> float:
+    import numpy as np
+
+    array = np.asarray(values, dtype=np.float64)
+    if len(array) < 2:
+        return math.nan
+    return 0.0 if np.ptp(array) == 0 else float(array.std(ddof=1) / math.sqrt(len(array)))
+
+
+def _describe(where: Setting) -> str:
+    fields = ", ".join(f"{name} = {value}" for name, value in vars(where).items())
+    return f"{where.kind} ({fields})"

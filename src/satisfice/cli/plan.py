@@ -1,0 +1,209 @@
+"""`satisfice plan`: with guessed means, how long until it is settled, what that costs, and what it saves."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from satisfice.cli import options
+from satisfice.cli.bounds import number
+from satisfice.errors import InvalidInstance
+
+if TYPE_CHECKING:
+    from satisfice.bounds.planning import Outlook, Plan
+    from satisfice.problem import Floats
+
+
+def plan(
+    costs: str = typer.Option(..., "--costs", "-c", help="Cost of one pull of each arm: 0.2,1,8.", metavar="LIST"),
+    guess: str = typer.Option(
+        ...,
+        "--guess",
+        "-g",
+        help="Guessed mean of each arm within [0, 1], a number or a range: 0.6-0.75,0.85,0.9.",
+        metavar="LIST",
+    ),
+    names: str | None = typer.Option(None, "--names", help="Names of the arms: small,medium,large.", metavar="LIST"),
+    setting: str = options.SETTING,
+    alpha: float | None = options.ALPHA,
+    reference: str | None = options.REFERENCE,
+    threshold: float | None = options.THRESHOLD,
+    horizon: str | None = typer.Option(
+        None, "--horizon", "-T", help="Number of pulls to plan for; by default one at which it settles.", metavar="T"
+    ),
+    policy: list[str] = typer.Option(
+        None, "--policy", "-p", help="A policy; repeat it for several. By default all but TS-CS, which never settles."
+    ),
+    runs: int = typer.Option(100, "--runs", "-n", help="Simulated runs of each policy."),
+    seed: int = options.SEED,
+    out: Path = typer.Option(Path("results"), "--out", "-o", help="Folder for the picture."),
+    as_json: bool = typer.Option(False, "--json", help="Print everything as JSON, for machines."),
+) -> None:
+    """With guessed means: pulls until it is settled, what they cost and lose, and what the choice saves afterwards."""
+    from satisfice.bounds.picture import plan_picture
+    from satisfice.bounds.planning import plan as make_plan
+    from satisfice.plots import save
+    from satisfice.problem import Instance
+
+    prices = [_number("--costs", text) for text in _split(costs)]
+    guesses = [_guess(text) for text in _split(guess)]
+    called = None if names is None else _split(names)
+    # Read with any means: what a reference arm may be depends on the names alone.
+    arms = Instance(prices, [0.5] * len(prices), called)
+    where = options.read_setting(setting, alpha, reference, threshold, arms)
+    steps = None if horizon is None else options.read_whole("--horizon", horizon)
+    result = make_plan(prices, guesses, where, steps, policy or None, runs, seed, called)
+    described = ", ".join(f"{name} = {value}" for name, value in vars(where).items())
+    title = f"plan: {where.kind} ({described}), T = {result.horizon:,}, {runs} runs"
+    path = save(plan_picture(title, result), out / f"plan-{where.kind}-{result.horizon}.png")
+    if as_json:
+        _print_json(result, path)
+        return
+    typer.echo(f"{title}\n")
+    _print_table(result)
+    for sentence in _sentences(result):
+        typer.echo(sentence)
+    typer.echo(f"\npicture: {path}")
+
+
+def _print_table(result: Plan) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    until = Table(box=None, pad_edge=False, header_style="bold", title="Until it is settled", title_justify="left")
+    after = Table(box=None, pad_edge=False, header_style="bold", title="Once it is settled", title_justify="left")
+    for table, columns in (
+        (until, ("settles", "pulls", "extra cost", "lost quality")),
+        (after, ("right choice", "cost saved per 1,000 pulls", "reward given up per 1,000 pulls")),
+    ):
+        table.add_column("policy", no_wrap=True)
+        for name in columns:
+            table.add_column(name, justify="right", no_wrap=True)
+    after.add_column("choices")
+    for outlook in result.outlooks:
+        regrets = (_spread(outlook.cost_regret), _spread(outlook.quality_regret))
+        until.add_row(outlook.policy, f"{outlook.share:.0%}", _spread(outlook.settled), *regrets)
+        right = f"{outlook.right.mean():.0%}"
+        after.add_row(
+            outlook.policy, right, _spread(outlook.saved), _spread(outlook.lost), escape(_choices(result, outlook))
+        )
+    options.console().print(until)
+    typer.echo(
+        "Medians (10th to 90th percentile of the runs). settles: share of the runs that play one arm from a time\n"
+        "in the first half of the horizon on. Extra cost and lost quality count up to then; in other runs up to the horizon.\n"
+    )
+    options.console().print(after)
+    typer.echo(f"Against always playing {result.against}. right choice: the cheapest arm that is good enough.\n")
+
+
+def _sentences(result: Plan) -> list[str]:
+    """What the tables say of the first policy, and what theory has to say."""
+    from satisfice.bounds import upper
+    from satisfice.bounds.upper import THEOREMS
+
+    first = result.outlooks[0]
+    said = []
+    if first.share < 0.5:
+        said.append(
+            f"{first.policy} settles in {first.share:.0%} of the runs within half of {result.horizon:,} pulls: "
+            "the means are too close for this horizon."
+        )
+    if result.searched:
+        said.append(
+            f"The horizon is the first power of ten at which {first.policy} settles in 9 of 10 runs, up to 10^7."
+        )
+    if result.dropped:
+        said.append(f"In {result.dropped} draws of the guess no arm was good enough; they are left out.")
+    for outlook in result.outlooks:
+        if outlook.policy.partition("(")[0] not in THEOREMS or not result.setting.feasible(result.middle).any():
+            continue
+        bound = upper(outlook.policy, result.middle, result.setting, result.horizon)
+        promises = []
+        for kind in ("cost", "quality"):
+            value, most = getattr(bound, f"{kind}_regret"), getattr(bound, f"trivial_{kind}_regret")
+            promises.append(
+                f"{kind} regret at most {number(value)}" if value <= most else f"no promise on {kind} regret"
+            )
+        said.append(
+            f"Theory, at the middle of the guess: {outlook.policy} has {' and '.join(promises)} by the horizon."
+        )
+    return said
+
+
+def _print_json(result: Plan, path: Path) -> None:
+    import json
+
+    def percentiles(values: Floats) -> list[float] | None:
+        import numpy as np
+
+        known = values[np.isfinite(values)]
+        return [float(value) for value in np.percentile(known, [10, 50, 90])] if len(known) else None
+
+    document = {
+        "setting": {"kind": result.setting.kind, **vars(result.setting)},
+        "horizon": result.horizon,
+        "runs": len(result.outlooks[0].settled),
+        "dropped": result.dropped,
+        "against": result.against,
+        "percentiles": [10, 50, 90],
+        "policies": {
+            outlook.policy: {
+                "settles": outlook.share,
+                "right": float(outlook.right.mean()),
+                "pulls_until_settled": percentiles(outlook.settled),
+                "spend": percentiles(outlook.spend),
+                "cost_regret": percentiles(outlook.cost_regret),
+                "quality_regret": percentiles(outlook.quality_regret),
+                "saved_per_1000": percentiles(outlook.saved),
+                "given_up_per_1000": percentiles(outlook.lost),
+                "choices": {
+                    name: float((outlook.choice == arm).mean()) for arm, name in enumerate(result.middle.names)
+                },
+            }
+            for outlook in result.outlooks
+        },
+        "picture": str(path),
+    }
+    typer.echo(json.dumps(document, indent=2))
+
+
+def _choices(result: Plan, outlook: Outlook) -> str:
+    shares = [(float((outlook.choice == arm).mean()), name) for arm, name in enumerate(result.middle.names)]
+    return ", ".join(f"{name} ({share:.0%})" for share, name in sorted(shares, reverse=True) if share > 0)
+
+
+def _spread(values: Floats) -> str:
+    import numpy as np
+
+    known = values[np.isfinite(values)]
+    if len(known) == 0:
+        return "-"
+    low, middle, high = (_short(float(value)) for value in np.percentile(known, [10, 50, 90]))
+    return middle if low == high else f"{middle} ({low} to {high})"
+
+
+def _short(value: float) -> str:
+    """Three digits: there are no more in a percentile of a hundred runs."""
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded:g}"
+
+
+def _split(text: str) -> list[str]:
+    return [piece.strip() for piece in text.split(",") if piece.strip()]
+
+
+def _number(option: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidInstance(f"{option} {text!r} is not a number; give one per arm, as in 0.2,1,8") from None
+
+
+def _guess(text: str) -> float | tuple[float, float]:
+    match = re.fullmatch(r"([0-9.eE+]+)\s*(?:-|:|\.\.)\s*([0-9.eE+]+)", text)
+    if match is None:
+        return _number("--guess", text)
+    return _number("--guess", match[1]), _number("--guess", match[2])
