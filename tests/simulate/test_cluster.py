@@ -14,6 +14,7 @@ from distributed import Client
 
 import satisfice as sf
 from satisfice.errors import InvalidRun, MissingExtra
+from satisfice.paper import reproduce
 from satisfice.simulate import cluster as cluster_module
 
 ADDRESS = "tcp://127.0.0.1"
@@ -77,6 +78,10 @@ def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
         with Client(cluster.address, set_as_default=False) as client:
             again = sf.simulate(*problem, runs=20, seed=3, cluster=client)
             assert client.status == "running"
+            reproduce(["asymmetric"], tmp_path / "cluster", quick=True, cluster=client)
+    reproduce(["asymmetric"], tmp_path / "here", quick=True, workers=1)
+    there, here = ({p.name: p.read_bytes() for p in (tmp_path / w / "cells").iterdir()} for w in ("cluster", "here"))
+    assert there == here and len(here) > 1
     assert same(alone, together)
     assert same(alone, again)
 

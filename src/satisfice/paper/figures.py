@@ -40,7 +40,7 @@ def draw(experiment: Experiment, data: list[PanelData]) -> Figure:
     handles, names = axes[0].get_legend_handles_labels()
     if experiment.kind == "trade-off":
         handles, names = handles[::-1], names[::-1]
-    ncols = min(len(names), 3 if columns == 1 else 5)
+    ncols = len(names) if columns > 1 or len(names) <= 3 else -(-len(names) // 2)
     figure.legend(handles, names, loc="outside lower center", ncols=ncols, frameon=False)
     return figure
 
@@ -107,8 +107,8 @@ def _trade_off(ax: Axes, part: PanelData) -> None:
         place = 0.5 * (lane + 0.5) / len(styles) - 0.25
         quality, cost = (np.where(values == 0, place, values) for values in pairs[label])
         ax.scatter(quality, cost, color=colour, marker=marker, s=16, alpha=0.5, linewidths=0, label=name_of(label))
-    ax.set_xlabel("quality regret at the horizon (log scale; zeros in lanes)")
-    ax.set_ylabel("cost regret at the horizon (log scale; zeros in lanes)")
+    ax.set_xlabel("quality regret at the horizon\n(log scale; zeros in lanes)")
+    ax.set_ylabel("cost regret at the horizon\n(log scale; zeros in lanes)")
     everything = np.concatenate(list(pairs.values()), axis=1)
     _log(ax, "x", everything[0])
     _log(ax, "y", everything[1])
