@@ -112,6 +112,11 @@ class Instance:
             return bool(self.values.min() >= 0 and self.values.max() <= 1)
         return self.reward == "bernoulli"
 
+    @property
+    def binary(self) -> bool:
+        """Whether every reward is 0 or 1."""
+        return self.reward == "bernoulli"
+
     def index(self, arm: int | str) -> int:
         """The index of an arm given by index or by name."""
         return arm_index(arm, self.names)

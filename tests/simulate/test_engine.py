@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import satisfice as sf
 from satisfice.policies import all_policies
-from satisfice.policies.contract import SWEEP, Lease, Policy, Problem, State, arrange, make_problem, new_state
+from satisfice.policies.contract import SWEEP, Lease, Policy, Problem, State, new_state
 from satisfice.simulate.engine import World, draw, make_world, plain_run
 from satisfice.simulate.native import compile_native
 from satisfice.simulate.runner import Job
@@ -28,14 +28,13 @@ def test_plain_and_compiled_are_one(policy: type[Policy]) -> None:
         if not isinstance(setting, policy.settings):
             continue
         job = Job(policy(), INSTANCE, setting, 1500, 3, marks)
-        order = arrange(INSTANCE.costs, setting, INSTANCE.names)
-        problem = make_problem(policy(), setting, INSTANCE.costs, order, 1500, True)
+        order = job.order
         pulls, cost, quality = job.run(0, 2)
         for run in range(2):
             state, curves = new_state(policy(), len(order)), np.zeros((2, 1500))
             gaps = setting.cost_gaps(INSTANCE)[order], setting.quality_gaps(INSTANCE)[order]
             world = make_world(INSTANCE, order)
-            plain_run(policy())(problem, state, world, *gaps, marks, *curves, job.stream(run))
+            plain_run(policy())(job.problem, state, world, *gaps, marks, *curves, job.stream(run))
             np.testing.assert_array_equal(state.pulls, pulls[run, order])
             np.testing.assert_array_equal(curves, [cost[run], quality[run]])
 

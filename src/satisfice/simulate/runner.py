@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from satisfice.errors import InvalidRun
 from satisfice.policies import Policy, get_policy
-from satisfice.policies.contract import arrange, make_problem, new_state
+from satisfice.policies.contract import Problem, arrange, make_problem, new_state
 from satisfice.problem import Instance, Setting
 from satisfice.simulate.engine import compiled_run, make_world
 from satisfice.simulate.results import Result, Results, Terms
@@ -48,6 +48,14 @@ class Job:
     def order(self) -> NDArray[np.int64]:
         return arrange(self.instance.costs, self.setting, self.instance.names)
 
+    @cached_property
+    def problem(self) -> Problem:
+        """What the policy may know."""
+        instance = self.instance
+        return make_problem(
+            self.policy, self.setting, instance.costs, self.order, self.horizon, instance.bounded, instance.binary
+        )
+
     def stream(self, run: int) -> np.random.Generator:
         """The random numbers of one run, from the seed, the policy's label and the number of the run alone."""
         label = zlib.crc32(self.policy.label.encode())
@@ -58,7 +66,7 @@ class Job:
 
         With a `count` of 0 it only prepares the engine."""
         instance, setting, order = self.instance, self.setting, self.order
-        problem = make_problem(self.policy, setting, instance.costs, order, self.horizon, instance.bounded)
+        problem = self.problem
         world = make_world(instance, order)
         cost_gaps, quality_gaps = setting.cost_gaps(instance)[order], setting.quality_gaps(instance)[order]
         engine = compiled_run(self.policy)
