@@ -268,8 +268,9 @@ def _usable(pairs: pl.DataFrame, movies: pl.DataFrame, table: Table, max_bad: fl
     """The pairs whose movie is known and whose rating is one; the others are counted and reported."""
     import polars as pl
 
-    text = pairs.select(pl.all().name.map(lambda name: f"{name}_text"))
     pairs = pairs.with_columns(
+        pl.col("movie").alias("movie_text"),
+        pl.col("stars").alias("stars_text"),
         pl.col("movie").str.strip_chars().cast(pl.Int64, strict=False),
         pl.col("stars").str.strip_chars().cast(pl.Float64, strict=False),
     )
@@ -283,9 +284,7 @@ def _usable(pairs: pl.DataFrame, movies: pl.DataFrame, table: Table, max_bad: fl
         .when(pl.col("listed").is_null())
         .then(pl.lit("the movie is not in the list of movies"))
     )
-    checked = (
-        pl.concat([pairs, text], how="horizontal").join(listed, on="movie", how="left").with_columns(problem=problem)
-    )
+    checked = pairs.join(listed, on="movie", how="left").with_columns(problem=problem)
     problems = Problems(f"ratings of {table.shown}", max_bad)
     bad = checked.filter(pl.col("problem").is_not_null()).sort(ROW)
     for kind in bad["problem"].unique(maintain_order=True):
