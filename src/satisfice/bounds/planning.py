@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from satisfice.bounds.picture import log_times
 from satisfice.bounds.upper import whole_horizon
-from satisfice.errors import InvalidInstance, InvalidPolicy, NoFeasibleArm
+from satisfice.errors import InvalidInstance, InvalidPolicy, InvalidRun, NoFeasibleArm
 from satisfice.policies import Policy, all_policies, get_policy
 from satisfice.policies.contract import arrange, make_problem, new_state
 from satisfice.problem import Floats, Instance, ReferenceArm, Setting
@@ -38,8 +38,8 @@ class Outlook:
     """What one policy does in every run, (runs,) each."""
 
     policy: str
-    settled: Floats  # pulls until it is settled; nan when it is not within the horizon
-    choice: Ints  # the arm that it settles on, or plays most at the end
+    settled: Floats  # pulls until it is settled on the right arm; nan when that is not in the first half of the horizon
+    choice: Ints  # the arm that it plays most in the second half
     right: NDArray[np.bool_]  # whether that is the cheapest feasible arm, or a feasible one as cheap
     spend: Floats  # cost of the pulls until it is settled, or until the horizon
     cost_regret: Floats  # what these pulls cost beyond the optimal arm's cost
@@ -50,7 +50,7 @@ class Outlook:
 
     @property
     def share(self) -> float:
-        """Share of the runs that settle within the horizon."""
+        """Share of the runs that settle on the right arm."""
         return float(np.isfinite(self.settled).mean())
 
 
@@ -104,9 +104,9 @@ def plan(
     Returns
     -------
     Plan
-        A run is settled at the time from which on at least 95% of the pulls between any `t` and `2 t` are of one arm,
-        and not settled when that is later than half of the horizon. Times are read on a grid of about 240 points,
-        evenly spaced in their logarithm.
+        A run is settled at the time from which on at least 95% of the pulls between any `t` and `2 t` are of one arm.
+        It is not settled when that is later than half of the horizon, or when the arm is not the right one. Times are
+        read on a grid of about 240 points, evenly spaced in their logarithm.
 
     Raises
     ------
@@ -129,7 +129,9 @@ def plan(
         raise InvalidPolicy("no policy was given; name at least one")
     if isinstance(setting, ReferenceArm):
         middle.index(setting.arm)
-    draws = [np.random.default_rng([seed, run]).uniform(*np.transpose(ranges)) for run in range(max(int(runs), 1))]
+    if runs != int(runs) or runs < 1:
+        raise InvalidRun(f"runs = {runs}; it must be a whole number of at least 1")
+    draws = [np.random.default_rng([seed, run]).uniform(*np.transpose(ranges)) for run in range(int(runs))]
     worlds = [middle.replace(means=means) for means in draws]
     possible = [world for world in worlds if setting.feasible(world).any()]
     if not possible:
@@ -196,14 +198,16 @@ def _outlook(policy: Policy, setting: Setting, worlds: list[Instance], times: In
     savings = np.zeros((len(worlds), len(times)))
     for run, world in enumerate(worlds):
         pulls = trajectory(policy, setting, world, times, np.random.SeedSequence([seed, run]))
-        settled[run], arm = settle(pulls, times)
         cost_gaps, quality_gaps = setting.cost_gaps(world), setting.quality_gaps(world)
+        when, arm = settle(pulls, times)
+        choice[run], right[run] = arm, cost_gaps[arm] == 0 and quality_gaps[arm] == 0
+        # A policy that plays a wrong arm all the time is mistaken or, as FT-UCB, not yet done with testing it.
+        settled[run] = when if right[run] else math.nan
         against = world.index(setting.arm) if isinstance(setting, ReferenceArm) else int(world.means.argmax())
         # A run that does not settle counts up to the horizon: leaving it out would flatter the policy.
         at = int(np.searchsorted(times, settled[run])) if math.isfinite(settled[run]) else len(times) - 1
         until = np.zeros(world.arms) if settled[run] == 0 else pulls[at]
         spend[run], cost[run], quality[run] = until @ world.costs, until @ cost_gaps, until @ quality_gaps
-        choice[run], right[run] = arm, cost_gaps[arm] == 0 and quality_gaps[arm] == 0
         steady = 1000 if math.isfinite(settled[run]) else math.nan
         saved[run] = steady * (world.costs[against] - world.costs[arm])
         lost[run] = steady * (world.means[against] - world.means[arm])

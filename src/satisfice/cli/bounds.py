@@ -118,6 +118,7 @@ def _print_arms(
 
 
 def _print_regrets(promise: UpperBound, demand: LowerBound, result: Result | None) -> None:
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold", title=promise.theorem, title_justify="left")
@@ -132,7 +133,7 @@ def _print_regrets(promise: UpperBound, demand: LowerBound, result: Result | Non
         table.add_row(f"[bold]{kind}[/bold]", f"[bold]{number(total)}[/bold]", remark)
         for term in getattr(promise, f"{kind}_terms"):
             remark = f"{term.meaning}: {term.reason}" if term.reason else term.meaning
-            table.add_row(f"  {term.name}", number(term.value), remark)
+            table.add_row(f"  {term.name}", number(term.value), escape(remark))
         slope = float(getattr(demand, f"{kind}_regret"))
         table.add_row("  lower bound", number(slope * log if slope else 0.0), f"{number(slope)} per log T")
         if result is not None:

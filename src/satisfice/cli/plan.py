@@ -77,26 +77,25 @@ def _print_table(result: Plan) -> None:
     after = Table(box=None, pad_edge=False, header_style="bold", title="Once it is settled", title_justify="left")
     for table, columns in (
         (until, ("settles", "pulls", "extra cost", "lost quality")),
-        (after, ("right choice", "cost saved per 1,000 pulls", "reward given up per 1,000 pulls")),
+        (after, ("cost saved per 1,000 pulls", "reward given up per 1,000 pulls")),
     ):
         table.add_column("policy", no_wrap=True)
         for name in columns:
             table.add_column(name, justify="right", no_wrap=True)
-    after.add_column("choices")
+    after.add_column("arm of the second half (share of the runs)")
     for outlook in result.outlooks:
         regrets = (_spread(outlook.cost_regret), _spread(outlook.quality_regret))
         until.add_row(outlook.policy, f"{outlook.share:.0%}", _spread(outlook.settled), *regrets)
-        right = f"{outlook.right.mean():.0%}"
-        after.add_row(
-            outlook.policy, right, _spread(outlook.saved), _spread(outlook.lost), escape(_choices(result, outlook))
-        )
+        choices = escape(_choices(result, outlook))
+        after.add_row(outlook.policy, _spread(outlook.saved), _spread(outlook.lost), choices)
     options.console().print(until)
     typer.echo(
-        "Medians (10th to 90th percentile of the runs). settles: share of the runs that play one arm from a time\n"
-        "in the first half of the horizon on. Extra cost and lost quality count up to then; in other runs up to the horizon.\n"
+        "Medians (10th to 90th percentile of the runs). settles: share of the runs that play the right arm (the\n"
+        "cheapest one that is good enough) from a time in the first half of the horizon on. Extra cost and lost\n"
+        "quality count up to that time, and in the other runs up to the horizon.\n"
     )
     options.console().print(after)
-    typer.echo(f"Against always playing {result.against}. right choice: the cheapest arm that is good enough.\n")
+    typer.echo(f"In the runs that settle, against always playing {result.against}.\n")
 
 
 def _sentences(result: Plan) -> list[str]:
