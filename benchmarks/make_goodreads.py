@@ -40,7 +40,7 @@ def make_goodreads(path: Path, lines: int = LINES, seed: int = 0) -> Path:
                 strict=True,
             )
             block = "".join(
-                f'{{"user_id": "{users[at:at + 32]}", "book_id": "{book}", "review_id": "{reviews[at:at + 32]}", '
+                f'{{"user_id": "{users[at : at + 32]}", "book_id": "{book}", "review_id": "{reviews[at : at + 32]}", '
                 f'"rating": {rating}, "review_text": {texts[text]}, "date_added": "{DAYS[day]}", '
                 f'"date_updated": "{DAYS[day]}", "read_at": "{DAYS[-day]}", "started_at": "", '
                 f'"n_votes": {votes}, "n_comments": 0}}\n'
