@@ -57,7 +57,7 @@ def create_study(
     setting : BestReward, ReferenceArm or FixedThreshold
         What is good enough. `mu0` of a fixed threshold is on the scale of the rewards.
     policy : str or Policy
-        An id, a label such as `"pe-cs(kappa=5)"`, or an object. `"glr"` works to the confidence when there is no horizon.
+        An id, a label such as `"pe-cs(kappa=5)"`, or an object. `"glr"` works to the confidence.
     storage : None, str or Storage
         None: in memory. `"sqlite:///studies.db"`, `"postgresql://user@host/database"`.
     horizon : int, optional
@@ -66,8 +66,8 @@ def create_study(
         The probability, at least, with which everything that the study calls proved is true. 0.95 by default.
     rewards : (float, float)
         The lowest and the highest possible reward. Inside, rewards are on [0, 1]: divided by the highest where the
-        range begins at 0 or above, so that `(1 - alpha) x mean` keeps its meaning; where it begins below 0, they are also
-        moved, and alpha is a share of the way up from the lowest reward.
+        range begins at 0 or above, so that `(1 - alpha) x mean` keeps its meaning; where it begins below 0, they are
+        also moved, and alpha is a share of the way up from the lowest reward.
     binary : bool
         Whether every reward is the lowest or the highest.
     expire_after : float, optional

@@ -9,7 +9,7 @@ from satisfice.studies.config import Config
 from satisfice.studies.machine import STANDIN, Machine
 from satisfice.studies.records import Asked, Event, Row, Settled
 from satisfice.studies.storages.base import Ledger
-from satisfice.studies.study import apply_change, settle
+from satisfice.studies.transitions import apply_change, settle
 
 # Where the search for overdue decisions stands is a note for speed, not part of the state.
 NOTES = ("scanned", "due")

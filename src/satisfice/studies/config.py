@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import secrets
 from collections.abc import Mapping
@@ -76,7 +77,9 @@ class Config:
         kind = SETTINGS[str(setting.pop("kind"))]
         values["setting"] = kind(**setting)
         values["policy"] = type(get_policy(cast(str, policy["id"])))(**policy["params"])
-        values["arms"] = tuple((str(name), float(cost)) for name, cost in cast("list[tuple[str, float]]", values["arms"]))
+        values["arms"] = tuple(
+            (str(name), float(cost)) for name, cost in cast("list[tuple[str, float]]", values["arms"])
+        )
         return cls(**values)  # type: ignore[arg-type]
 
 
@@ -117,13 +120,14 @@ def make_config(
         raise InvalidStudy(f"expire_as = {expire_as!r} is outside the range of the rewards, [{low:g}, {high:g}]")
     if binary and expire_as is not None and expire_as not in (low, high):
         raise InvalidStudy(f"expire_as = {expire_as!r}; a reward of this study is {low:g} or {high:g}")
+    rule, level = _policy(policy, confidence)
     config = Config(
         name=name.strip(),
         setting=setting,
-        policy=_policy(policy, horizon, confidence),
+        policy=rule,
         arms=priced,
         horizon=None if horizon is None else int(horizon),
-        confidence=DEFAULT_CONFIDENCE if confidence is None else float(confidence),
+        confidence=level,
         low=low,
         high=high,
         binary=bool(binary),
@@ -163,10 +167,12 @@ def _range(rewards: tuple[float, float]) -> tuple[float, float]:
     return low, high
 
 
-def _policy(policy: str | Policy | type[Policy], horizon: float | None, confidence: float | None) -> Policy:
-    """The policy; one that works to a confidence is told which when there is no horizon to work to."""
+def _policy(policy: str | Policy | type[Policy], confidence: float | None) -> tuple[Policy, float]:
+    """The policy and the confidence. A policy with an error probability `delta` of its own works to the same one."""
     made = get_policy(policy)
-    named = isinstance(policy, Policy) or (isinstance(policy, str) and "(" in policy)
-    if "delta" in made.params and horizon is None and not named:
-        return type(made)(delta=round(1.0 - (confidence or DEFAULT_CONFIDENCE), 12))  # type: ignore[call-arg]
-    return made
+    level = DEFAULT_CONFIDENCE if confidence is None else float(confidence)
+    if "delta" not in made.params:
+        return made, level
+    if made.params["delta"] != type(made)().params["delta"]:  # it was chosen
+        return made, round(1.0 - made.params["delta"], 12) if confidence is None else level
+    return dataclasses.replace(made, delta=round(1.0 - level, 12)), level  # type: ignore[call-arg]

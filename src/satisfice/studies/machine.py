@@ -25,6 +25,7 @@ from satisfice.errors import InvalidStudy
 from satisfice.policies.contract import SWEEP, Policy, Problem, State, arrange, make_problem, new_state
 from satisfice.problem import BestReward, FixedThreshold, ReferenceArm
 from satisfice.studies.config import Config, check_cost, check_name
+from satisfice.studies.rules import decide
 from satisfice.studies.verdict import REFUTED, Fact, judge
 
 UNIT = 1 << 80
@@ -114,7 +115,7 @@ class Machine:
         self.problem: Problem = make_problem(
             config.policy, setting, costs, order, config.horizon, bounded=True, binary=config.binary
         )
-        self.order = [active[k] for k in order.tolist()]
+        self.order: list[int] = [active[k] for k in order.tolist()]
         self.rank: list[int] = [-1] * len(self.arms)
         for k, i in enumerate(self.order):
             self.rank[i] = k
@@ -151,9 +152,7 @@ class Machine:
             if self.state.pulls[unseen] == 0 and self.changed:
                 arm, pulls = unseen, 1
         if arm == -2:
-            arm, pulls = (
-                int(x) for x in type(self.config.policy).decide(self.problem, self.state, self.t, self.rng)
-            )
+            arm, pulls = decide(type(self.config.policy), self.problem, self.state, self.t, self.rng)
             self.memory_changed = True
         number = self.lease.number + 1
         if arm == SWEEP:
@@ -387,7 +386,7 @@ class Machine:
         machine.facts = [Fact(*values) for values in cast("list[list[object]]", book["facts"])]  # type: ignore[arg-type]
         machine.learns = type(config.policy).learn is not Policy.learn
         machine.rng = np.random.Generator(np.random.PCG64(0))
-        machine.rng.bit_generator.state = memory["rng"]
+        machine.rng.bit_generator.state = cast("dict[str, object]", memory["rng"])
         machine._arrange()
         machine._fill()
         machine.state.ints[:] = cast("list[int]", memory["ints"])

@@ -1,7 +1,7 @@
 """Replay: what another policy would have done with a recorded log, on the decisions that match.
 
-The replay method of Li, Chu, Langford and Wang (WSDM 2011): go through the log; where the arm that the policy wants is the
-arm that was played, it gets the recorded reward; every other row is passed over.
+The replay method of Li, Chu, Langford and Wang (WSDM 2011): go through the log; where the arm that the policy wants
+is the arm that was played, it gets the recorded reward; every other row is passed over.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from satisfice.errors import InvalidData
 from satisfice.policies import Policy
 from satisfice.problem import Setting
 from satisfice.studies.config import make_config
-from satisfice.studies.machine import UNIT, Machine
+from satisfice.studies.machine import Machine
 from satisfice.studies.records import Asked, Settled
 from satisfice.studies.status import Status, make_status
 from satisfice.studies.storages.base import Ledger
+from satisfice.studies.transitions import units
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 CAVEAT = (
     "Rewards are those of the logged decisions that match; the others are passed over. This is what the policy would "
-    "have seen if rewards depend on the arm alone and do not drift; a log whose own policy favoured some arms answers about "
-    "the others only as far as it played them."
+    "have seen if rewards depend on the arm alone and do not drift; a log whose own policy favoured some arms answers "
+    "about the others only as far as it played them."
 )
 
 
@@ -124,14 +125,14 @@ def replay(
     policy : str or Policy
         The policy to try.
     log : Study, table, or path
-        A study, a table with the columns `arm` and `reward` (and `cost`, unless `arms` says it; rows without a reward are
-        left out), or a Parquet file of such a table, as `Study.export` writes it.
+        A study, a table with the columns `arm` and `reward` (and `cost`, unless `arms` says it; rows without a reward
+        are left out), or a Parquet file of such a table, as `Study.export` writes it.
     setting : Setting, optional
         By default that of the study.
     arms : mapping from name to cost, optional
         By default the arms of the log, each at the last cost recorded.
     horizon, confidence, rewards, binary, seed
-        As in `create_study`. The default horizon is the study's, or the number of logged rewards for a policy that needs one.
+        As in `create_study`. The default horizon is the study's, or the number of logged rewards.
 
     Returns
     -------
@@ -147,8 +148,8 @@ def replay(
     --------
     >>> import polars as pl
     >>> from satisfice import BestReward
-    >>> table = pl.DataFrame({"arm": ["a", "b", "b", "a"], "cost": [1.0, 2.0, 2.0, 1.0], "reward": [0.0, 1.0, 1.0, 1.0]})
-    >>> replay("ucb-cs", table, setting=BestReward(0.1)).pulls
+    >>> table = pl.DataFrame({"arm": ["a", "b", "b", "a"], "reward": [0.0, 1.0, 1.0, 1.0]})
+    >>> replay("ucb-cs", table, setting=BestReward(0.1), arms={"a": 1.0, "b": 2.0}).pulls
     {'a': 1, 'b': 2}
     """
     from satisfice.studies.study import Study
@@ -167,7 +168,17 @@ def replay(
     if not rows:
         raise InvalidData("the log has no rewards of these arms, so there is nothing to replay")
     config = make_config(
-        "replay", costs, setting, policy, horizon or len(rows), confidence, rewards or (0.0, 1.0), binary, None, None, seed
+        "replay",
+        costs,
+        setting,
+        policy,
+        horizon or len(rows),
+        confidence,
+        rewards or (0.0, 1.0),
+        binary,
+        None,
+        None,
+        seed,
     )
     machine = Machine(config)
     names = [name for name, _ in config.arms]
@@ -179,9 +190,9 @@ def replay(
         if names[wanted(machine)] != arm:
             continue
         k, _ = machine.ask()
-        machine.settle(k, None, round(config.scale(reward) * UNIT))
+        machine.settle(k, None, units(config, reward))
         matched.append(Pull(place, arm, reward))
-    pulls = {name: 0 for name in names}
+    pulls = dict.fromkeys(names, 0)
     for pull in matched:
         pulls[pull.arm] += 1
     return Replay(

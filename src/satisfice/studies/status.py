@@ -47,8 +47,8 @@ class Verdict:
     """What the study has found.
 
     `state` is "exploring"; "certified": everything that makes `leader` the cheapest arm that is good enough is proved
-    with the study's confidence, whenever one looks; "none": it is proved that no arm reaches the threshold; "settled": the
-    horizon is reached, or the policy has given its leader all that is left of it, without such a proof.
+    with the study's confidence, whenever one looks; "none": it is proved that no arm reaches the threshold; "settled":
+    the horizon is reached, or the policy has given its leader all that is left of it, without such a proof.
     """
 
     state: str
@@ -169,9 +169,7 @@ def make_status(machine: Machine) -> Status:
         # The interval on [0, 1] may reach below the lowest reward where the range begins above 0.
         ends = max(config.unscale(low), config.low), config.unscale(high)
         mean = config.unscale(arm.mean)
-        arms.append(
-            ArmStatus(arm.name, arm.cost, arm.pulls, arm.pending, arm.dropped, mean, ends, word, arm.spent)
-        )
+        arms.append(ArmStatus(arm.name, arm.cost, arm.pulls, arm.pending, arm.dropped, mean, ends, word, arm.spent))
     tried = [i for i in order if machine.arms[i].pulls]
     best = max(tried, key=lambda i: machine.arms[i].mean) if tried else None
     dearest = max((arm for arm in machine.arms if not arm.retired), key=lambda arm: arm.cost)
@@ -286,6 +284,7 @@ def _saving(machine: Machine, leader: int) -> str:
         return ""
     mean, top = machine.config.unscale(arm.mean), machine.config.unscale(other.mean)
     share = f" and has {mean / top:.1%} of its mean reward" if top > 0 else ""
-    return f" It costs {1 - arm.cost / other.cost:.1%} less per decision than '{other.name}', {what},{share}".rstrip(
-        ","
-    ) + "."
+    return (
+        f" It costs {1 - arm.cost / other.cost:.1%} less per decision than '{other.name}', {what},{share}".rstrip(",")
+        + "."
+    )

@@ -12,10 +12,10 @@ from satisfice.errors import InvalidReward, InvalidStudy, StudyClosed, UnknownDe
 from satisfice.policies import Policy
 from satisfice.problem import Setting
 from satisfice.studies.config import Config
-from satisfice.studies.machine import EXTRA, LEASE, UNIT, Machine
+from satisfice.studies.machine import EXTRA, LEASE, Machine
 from satisfice.studies.records import ABANDONED, EXPIRED, OPEN, TOLD, Asked, Changed, Decision, Row, Settled
 from satisfice.studies.storages.base import Ledger
-from satisfice.studies.transitions import dropped, moves
+from satisfice.studies.transitions import apply_change, arm_of, moves, settle
 
 if TYPE_CHECKING:
     import polars as pl
@@ -134,8 +134,8 @@ class Study:
     def tell(self, decision_id: int, reward: float, *, correct: bool = False) -> bool:
         """Tell the reward of a decision, at any time, from any process.
 
-        Telling the same reward again changes nothing. A different one is an error unless `correct` is True. A reward that
-        comes after its decision expired counts.
+        Telling the same reward again changes nothing. A different one is an error unless `correct` is True. A reward
+        that comes after its decision expired counts.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class Study:
         ledger = self._ledger
         with ledger as machine:
             now = self._tick(machine)
-            row = ledger.find((number,)).get(number)
+            row = ledger.get(number)
             if row is None:
                 raise self._unknown(number)
             if not moves(row, TOLD, value, correct):
@@ -213,7 +213,7 @@ class Study:
         ledger = self._ledger
         with ledger as machine:
             now = self._tick(machine)
-            row = ledger.find((number,)).get(number)
+            row = ledger.get(number)
             if row is None:
                 raise self._unknown(number)
             if not moves(row, ABANDONED, None, False):
@@ -302,7 +302,7 @@ class Study:
         from satisfice.studies.explain import explain
 
         with self._ledger:
-            row = self._ledger.find((_number(decision_id),)).get(_number(decision_id))
+            row = self._ledger.get(_number(decision_id))
         if row is None:
             raise self._unknown(decision_id)
         return explain(self._ledger, row)
@@ -334,7 +334,7 @@ class Study:
         setting: Setting | None = None,
         seed: int = 0,
     ) -> Replay:
-        """Feed a recorded log (this study's own by default) through this study's policy, or another; see `sf.replay`."""
+        """Feed a recorded log (by default this study's own) through this study's policy or another; see `sf.replay`."""
         from satisfice.studies.replay import replay
 
         config = self.config
@@ -423,39 +423,3 @@ def _number(decision_id: int) -> int:
     if not 1 <= number < 1 << 62:
         raise UnknownDecision(f"{decision_id!r} is not the id of a decision; ids are 1, 2, 3, ...")
     return number
-
-
-def arm_of(machine: Machine, name: object) -> int:
-    """The index of an arm by name, or `InvalidStudy`."""
-    for i, arm in enumerate(machine.arms):
-        if arm.name == name:
-            return i
-    raise InvalidStudy(f"the study has no arm {name!r}; its arms are {', '.join(arm.name for arm in machine.arms)}")
-
-
-def units(config: Config, reward: float) -> int:
-    """A reward in whole UNITs of the range."""
-    return round(config.scale(reward) * UNIT)
-
-
-def settle(machine: Machine, row: Row, status: str, reward: float | None) -> None:
-    """Book that a decision goes to `status`."""
-    config = machine.config
-    machine.settle(
-        row.arm,
-        None if row.reward is None else units(config, row.reward),
-        None if reward is None else units(config, reward),
-        dropped(status, reward) - dropped(row.status, row.reward),
-    )
-
-
-def apply_change(machine: Machine, kind: str, arm: str | None, cost: float | None) -> None:
-    """Carry out a change of the world on a machine."""
-    if kind == "add_arm":
-        machine.add_arm(arm, cost)  # type: ignore[arg-type]
-    elif kind == "set_cost":
-        machine.set_cost(arm_of(machine, arm), cost)  # type: ignore[arg-type]
-    elif kind == "retire_arm":
-        machine.retire_arm(arm_of(machine, arm))
-    else:
-        machine.close()

@@ -12,7 +12,9 @@ Nothing ever un-counts a reward, so the pulls of an arm never fall.
 
 from __future__ import annotations
 
-from satisfice.errors import RewardConflict
+from satisfice.errors import InvalidStudy, RewardConflict
+from satisfice.studies.config import Config
+from satisfice.studies.machine import UNIT, Machine
 from satisfice.studies.records import ABANDONED, EXPIRED, OPEN, TOLD, Row
 
 
@@ -46,4 +48,37 @@ def dropped(status: str, reward: float | None) -> int:
     return int(status in (ABANDONED, EXPIRED) and reward is None)
 
 
-__all__ = ["TOLD", "dropped", "moves"]
+def arm_of(machine: Machine, name: object) -> int:
+    """The index of an arm by name, or `InvalidStudy`."""
+    for i, arm in enumerate(machine.arms):
+        if arm.name == name:
+            return i
+    raise InvalidStudy(f"the study has no arm {name!r}; its arms are {', '.join(arm.name for arm in machine.arms)}")
+
+
+def units(config: Config, reward: float) -> int:
+    """A reward in whole UNITs of the range."""
+    return round(config.scale(reward) * UNIT)
+
+
+def settle(machine: Machine, row: Row, status: str, reward: float | None) -> None:
+    """Book that a decision goes to `status`."""
+    config = machine.config
+    machine.settle(
+        row.arm,
+        None if row.reward is None else units(config, row.reward),
+        None if reward is None else units(config, reward),
+        dropped(status, reward) - dropped(row.status, row.reward),
+    )
+
+
+def apply_change(machine: Machine, kind: str, arm: str | None, cost: float | None) -> None:
+    """Carry out a change of the world on a machine."""
+    if kind == "add_arm":
+        machine.add_arm(arm, cost)  # type: ignore[arg-type]
+    elif kind == "set_cost":
+        machine.set_cost(arm_of(machine, arm), cost)  # type: ignore[arg-type]
+    elif kind == "retire_arm":
+        machine.retire_arm(arm_of(machine, arm))
+    else:
+        machine.close()

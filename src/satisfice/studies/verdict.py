@@ -1,10 +1,12 @@
 """What the rewards of a study prove, whichever policy chose the arms and whenever one looks.
 
 Evidence is the likelihood ratio statistic `Z` of `satisfice.statistics`; what looking at any time costs is its
-mixture penalty. For a pair of arms, `n_i kl(m_i, mu_i) + n_j kl(m_j, mu_j) <= log(1 / d) + penalty_i + penalty_j` holds at
-all times together with probability at least `1 - d` (the product of two Beta mixtures is a nonnegative
-supermartingale for any rewards within [0, 1]; Ville's inequality). With `d` the allowed error over the number of pairs,
-all statements about all pairs are true at all times with the study's confidence.
+mixture penalty. For a pair of arms, `n_i kl(m_i, mu_i) + n_j kl(m_j, mu_j) <= log(1 / d) + penalty_i + penalty_j`
+holds at all times together with probability at least `1 - d` (the product of two Beta mixtures is a nonnegative
+supermartingale for any rewards within [0, 1]; Ville's inequality). A wrong verdict needs one such statement to fail
+for a pair with the optimal arm (it is refuted) or with the arm that sets the threshold (an arm that misses it is
+confirmed). So with `d` the allowed error over the number of those pairs, the optimal arm is never refuted and no other
+arm is certified, at any time, with the study's confidence. This is the level at which the GLR policy certifies.
 """
 
 from __future__ import annotations
@@ -47,9 +49,7 @@ class Evidence:
         self.scale = 1.0 - float(getattr(setting, "alpha", 0.0))
         self.reference = len(arms) - 1 if isinstance(setting, ReferenceArm) else -1
         count = len(arms)
-        self.tests = max(
-            count if self.mu0 is not None else count - 1 if self.reference >= 0 else count * (count - 1) // 2, 1
-        )
+        self.tests = max(count if self.mu0 is not None else count - 1 if self.reference >= 0 else 2 * (count - 1), 1)
 
     def opponents(self, i: int) -> Sequence[int]:
         """The arms that could prove `i` not good enough; -1 stands for the fixed threshold."""

@@ -26,4 +26,6 @@ def get_storage(storage: str | Storage | None) -> Storage:
         from satisfice.studies.storages.sql import SQLStorage
 
         return SQLStorage(storage)
-    raise StorageError(f"storage = {storage!r}; use None (memory), sqlite:///file.db or postgresql://user@host/database")
+    raise StorageError(
+        f"storage = {storage!r}; use None (memory), sqlite:///file.db or postgresql://user@host/database"
+    )

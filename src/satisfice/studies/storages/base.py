@@ -49,6 +49,10 @@ class Ledger(ABC):
     def find(self, ids: Sequence[int]) -> dict[int, Row]:
         """The decisions with these ids and what became of them; unknown ids are missing from the answer."""
 
+    def get(self, number: int) -> Row | None:
+        """The decision with this id and what became of it, or None."""
+        return self.find((number,)).get(number)
+
     @abstractmethod
     def open_of(self, subject: str) -> Row | None:
         """The last decision of a subject if it is open."""

@@ -22,7 +22,7 @@ _NOTHING = float("nan")
 
 
 class MemoryLedger(Ledger):
-    """The log in arrays, about 60 bytes a decision. The machine in place: code that uses it checks before it changes."""
+    """The log in arrays, about 90 bytes a decision. The machine is in place: who uses it checks before changing it."""
 
     def __init__(self, config: Config) -> None:
         self.config = config
@@ -40,7 +40,7 @@ class MemoryLedger(Ledger):
         self._changes: list[Changed] = []
 
     def __enter__(self) -> Machine:
-        if not self._lock.acquire(timeout=self.timeout):
+        if not self._lock.acquire(False) and not self._lock.acquire(timeout=self.timeout):
             raise StorageError(f"the study {self.config.name!r} stayed locked for {self.timeout:g} seconds")
         return self._machine
 
@@ -70,6 +70,9 @@ class MemoryLedger(Ledger):
     def find(self, ids: Sequence[int]) -> dict[int, Row]:
         count = len(self._arm)
         return {number: self._row(number) for number in ids if 1 <= number <= count}
+
+    def get(self, number: int) -> Row | None:
+        return self._row(number) if 1 <= number <= len(self._arm) else None
 
     def open_of(self, subject: str) -> Row | None:
         number = self._latest.get(subject)
@@ -120,9 +123,7 @@ class MemoryLedger(Ledger):
         def decisions() -> Iterator[Event]:
             for i in range(asked):
                 reason, subject = _REASONS[self._reason[i]], self._subjects.get(i + 1)
-                yield Asked(
-                    self._asked_seq[i], i + 1, self._arm[i], reason, self._lease[i], subject, self._asked_at[i]
-                )
+                yield Asked(self._asked_seq[i], i + 1, self._arm[i], reason, self._lease[i], subject, self._asked_at[i])
 
         def rewards() -> Iterator[Event]:
             for i in range(settled):

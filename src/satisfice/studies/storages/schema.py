@@ -7,11 +7,13 @@ transaction locks, reads and writes: the sums, the lease and the policy's memory
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from sqlalchemy import (
     ARRAY,
     BigInteger,
     Column,
+    ColumnElement,
     Dialect,
     Double,
     ForeignKey,
@@ -36,7 +38,8 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.sql import ClauseElement
 
 METADATA = MetaData()
-_PLAIN = {"sqlite_with_rowid": False}  # in SQLite the primary key is the table: one tree to write, not two
+# In SQLite the primary key is the table: one tree to write, not two.
+_PLAIN: dict[str, Any] = {"sqlite_with_rowid": False}
 
 SCHEMA_VERSION = Table("satisfice_schema", METADATA, Column("version", Integer, nullable=False))
 STUDIES = Table(
@@ -135,7 +138,7 @@ class Statements:
             .with_for_update(),
             "known", "known_too", "study",
         )  # fmt: skip
-        new = {"version": bindparam("new_version"), "book": bindparam("new_book")}
+        new: dict[str, Any] = {"version": bindparam("new_version"), "book": bindparam("new_book")}
         where = state.study_id == bindparam("of")
         self.save_book = self.text(update(STATES).values(**new).where(where), "new_version", "new_book", "of")
         self.save_state = self.text(
@@ -149,13 +152,12 @@ class Statements:
         self.find = self.text(
             rows.where(d.study_id == study, d.id == bindparam("number")).order_by(r.nth), "study", "number"
         )
+        listed: ColumnElement[bool]
         if dialect.name == "sqlite":
             listed = d.id.in_(select(func.json_each(bindparam("numbers")).table_valued("value").c.value))
         else:
             listed = d.id == any_(bindparam("numbers", type_=ARRAY(BigInteger)))
-        self.find_many = self.text(
-            rows.where(d.study_id == study, listed).order_by(d.id, r.nth), "study", "numbers"
-        )
+        self.find_many = self.text(rows.where(d.study_id == study, listed).order_by(d.id, r.nth), "study", "numbers")
         other = DECISIONS.alias().c
         latest = (
             select(func.max(other.id))

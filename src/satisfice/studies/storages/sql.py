@@ -1,12 +1,13 @@
 """Studies in SQLite or PostgreSQL.
 
-SQLAlchemy knows the URL, the driver and the dialect, and writes the statements; they then go straight to the driver, for
-an ask or a tell is one transaction of three or four statements, and building them again each time would cost more
+SQLAlchemy knows the URL, the driver and the dialect, and writes the statements; they then go straight to the driver,
+for an ask or a tell is one transaction of three or four statements, and building them again each time would cost more
 than the database does.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import threading
@@ -64,7 +65,7 @@ class Database:
             if sync not in ("full", "normal"):
                 raise StorageError(f"synchronous={sync} in {url!r}; it is full (the default) or normal")
             parsed = parsed.difference_update_query(["synchronous"])
-            self.setup = (
+            self.setup: tuple[str, ...] = (
                 f"PRAGMA busy_timeout={int(1000 * timeout)}",
                 "PRAGMA journal_mode=WAL",
                 f"PRAGMA synchronous={sync}",
@@ -235,10 +236,8 @@ class SQLLedger(Ledger):
         """Drop the connection, and with it an open transaction, and the state that was read."""
         connection, self._connection, self._machine = self._connection, None, None
         if connection is not None:
-            try:
+            with contextlib.suppress(*self._database.errors):
                 connection.close()
-            except self._database.errors:
-                pass
 
     def close(self) -> None:
         with self._lock:
@@ -248,10 +247,7 @@ class SQLLedger(Ledger):
 
     def _rows(self, cursor: Iterable[tuple[Any, ...]]) -> dict[int, Row]:
         """Rows by id; of the entries about one decision the last one counts."""
-        return {
-            number: Row(number, *rest[:6], status or OPEN, reward, nth or 0)
-            for number, *rest, status, reward, nth in cursor
-        }
+        return {row[0]: Row._make((*row[:7], row[7] or OPEN, row[8], row[9] or 0)) for row in cursor}
 
     def find(self, ids: Sequence[int]) -> dict[int, Row]:
         execute = self._connection.execute
@@ -282,7 +278,10 @@ class SQLLedger(Ledger):
         study = self._study
         self._add(
             self._say.add_decision,
-            [(study, number, seq, arm, reason, lease, subject, at) for seq, number, arm, reason, lease, subject, at in rows],
+            [
+                (study, number, seq, arm, reason, lease, subject, at)
+                for seq, number, arm, reason, lease, subject, at in rows
+            ],
         )
 
     def add_settled(self, rows: Sequence[Settled]) -> None:
@@ -307,7 +306,11 @@ class SQLLedger(Ledger):
             say, values = self._say, (self._study, until)
             streams = [
                 map(kind._make, connection.cursor().execute(statement, values))
-                for kind, statement in ((Asked, say.log_decisions), (Settled, say.log_rewards), (Changed, say.log_changes))
+                for kind, statement in (
+                    (Asked, say.log_decisions),
+                    (Settled, say.log_rewards),
+                    (Changed, say.log_changes),
+                )
             ]
             yield from cast("Iterator[Event]", merge(*streams, key=lambda event: event.seq))
         except self._database.errors as error:

@@ -1,0 +1,52 @@
+"""The rule of a policy as a study runs it: plain Python, and compiled once it has cost enough time.
+
+The compiled rule is the simulator's, made from the same lines. A rule that has taken `WORTH_COMPILING` seconds in this
+process is compiled in the background; until that is done, decisions go on with the plain one. Only rules that remember
+no floating point numbers are: compiled and plain mathematics may differ in the last bit, and a memory that rounds
+differently would make a log that another process rebuilds a little differently.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+import numpy as np
+
+from satisfice.policies.contract import Lease, Policy, Problem, Rule, State
+
+WORTH_COMPILING = 2.0
+
+_native: dict[type[Policy], Rule] = {}
+_spent: dict[type[Policy], float] = {}
+
+
+def decide(policy: type[Policy], problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
+    """The next lease by the rule of a policy."""
+    native = _native.get(policy)
+    if native is not None:
+        arm, pulls = native(problem, state, t, rng)
+        return arm, pulls
+    began = time.perf_counter()
+    arm, pulls = policy.decide(problem, state, t, rng)
+    if state.floats.size == 0:
+        before = _spent.get(policy, 0.0)
+        _spent[policy] = spent = before + time.perf_counter() - began
+        if before <= WORTH_COMPILING < spent:
+            threading.Thread(target=compile_rule, args=(policy, problem, state), daemon=True).start()
+    return int(arm), int(pulls)
+
+
+def compile_rule(policy: type[Policy], problem: Problem, state: State) -> None:
+    """Compile the rule of a policy (from the cache on disk if it is there) and use it from now on."""
+    from satisfice.simulate.native import compile_native
+
+    try:
+        rule = compile_native(policy.decide)
+        trial = State(state.pulls.copy(), state.totals.copy(), state.ints.copy(), state.floats.copy())
+        rule(problem, trial, int(trial.pulls.sum()), np.random.Generator(np.random.PCG64(0)))
+    except Exception:  # a rule that Numba cannot compile is none the worse for it here
+        logging.getLogger(__name__).warning("the rule of %s could not be compiled", policy.id, exc_info=True)
+        return
+    _native[policy] = rule
