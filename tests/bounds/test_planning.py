@@ -74,6 +74,17 @@ def test_trajectories_are_runs(policy: str, setting: sf.Setting) -> None:
         assert not pulls[:, 0].any()
 
 
+def test_trajectories_beyond_what_fits_in_half_a_float() -> None:
+    instance, setting = sf.Instance(costs=[1, 2, 3, 4, 5], means=[0.3, 0.4, 0.75, 0.5, 0.8]), sf.BestReward(0.2)
+    stream, policy = np.random.SeedSequence([0, 0]), get_policy("pe-cs")
+    long = trajectory(policy, setting, instance, np.array([50, 10**5, 2**26, 10**8]), stream)
+    np.testing.assert_array_equal(long.sum(axis=1), [50, 10**5, 2**26, 10**8])
+    assert long[-1, 2] > 0.9 * 10**8
+    # One less than 2^26 is the largest horizon that is read two arms at a time.
+    edge = trajectory(policy, setting, instance, np.array([50, 10**5, 2**26 - 1]), stream)
+    np.testing.assert_array_equal(edge.sum(axis=1), [50, 10**5, 2**26 - 1])
+
+
 def test_trajectories_follow_the_law_of_the_simulator() -> None:
     # Mean pulls of the optimal arm over 400 runs each; both have a standard error of at most 1% of T, so the
     # difference is beyond 5 of its standard errors with a probability below 6e-7 (normal approximation).

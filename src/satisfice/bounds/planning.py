@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +30,7 @@ STEADY = 0.95
 # The choice is the arm of the second half of the horizon; what would settle later has not settled. A shorter stretch
 # would not do: an arm's part of a round of PE is a long stretch of that arm, too, but never half of all pulls.
 LAST = 0.5
+PACK = 2**26  # two whole numbers below this fit into one float
 SEARCHED = (10**3, 10**4, 10**5, 10**6, 10**7)
 
 
@@ -78,6 +79,7 @@ def plan(
     runs: int = 100,
     seed: int = 0,
     names: Sequence[str] | None = None,
+    report: Callable[[str], None] | None = None,
 ) -> Plan:
     """What each policy would cost and lose until it settles, and what the settled choice saves from then on.
 
@@ -100,6 +102,8 @@ def plan(
         Seed of all random numbers; every policy sees the same draws of the means.
     names : sequence of str, optional
         Names of the arms.
+    report : function, optional
+        Called with the label of every policy before it is simulated.
 
     Returns
     -------
@@ -138,6 +142,11 @@ def plan(
         raise NoFeasibleArm(f"no arm reaches the threshold {setting.threshold(middle):g} in any of {len(worlds)} draws")
     steps = _search(chosen[0], setting, possible[:30], seed) if horizon is None else whole_horizon(horizon)
     times = np.array(log_times(steps), dtype=np.int64)
+    outlooks = []
+    for policy in chosen:
+        if report is not None:
+            report(policy.label)
+        outlooks.append(_outlook(policy, setting, possible, times, seed))
     return Plan(
         middle=middle,
         guess=ranges,
@@ -147,7 +156,7 @@ def plan(
         against="the reference arm" if isinstance(setting, ReferenceArm) else "the best arm",
         times=times,
         dropped=len(worlds) - len(possible),
-        outlooks=tuple(_outlook(policy, setting, possible, times, seed) for policy in chosen),
+        outlooks=tuple(outlooks),
     )
 
 
@@ -220,19 +229,26 @@ def trajectory(
 ) -> Ints:
     """The pulls of every arm at `times`, (times, arms), of one run.
 
-    The engine reports two weighted sums of pulls over time, meant for the two regrets. With a weight of 1 on one arm
-    they are its pulls; the same run is repeated, from the same stream, until every arm has been seen.
+    The engine reports two weighted sums of pulls over time, meant for the two regrets. With the weights 1 and 2^26 on
+    two arms, a sum is the pulls of both, exactly; the same run is repeated, from the same stream, until every arm has
+    been seen.
     """
     order = arrange(instance.costs, setting, instance.names)
-    problem = make_problem(policy, setting, instance.costs, order, int(times[-1]), instance.bounded)
+    horizon = int(times[-1])
+    problem = make_problem(policy, setting, instance.costs, order, horizon, instance.bounded)
     world = make_world(instance, order)
     engine = compiled_run(policy)
-    seen = np.zeros((len(order) + 1, len(times)))
     key = np.random.SeedSequence(stream.entropy, spawn_key=(zlib.crc32(policy.label.encode()),))
-    for arm in range(0, len(order), 2):
-        first, second = np.eye(len(order) + 1, len(order))[[arm, arm + 1]]
-        rng = np.random.Generator(np.random.PCG64(key))
-        engine(problem, new_state(policy, len(order)), world, first, second, times, seen[arm], seen[arm + 1], rng)
+    packed = 2 if horizon < PACK else 1
     pulls = np.zeros((len(times), instance.arms), dtype=np.int64)
-    pulls[:, order] = seen[: len(order)].T.round()
+    for group in range(0, len(order), 2 * packed):
+        weights, sums = np.zeros((2, len(order))), np.zeros((2, len(times)))
+        seen = [divmod(place, packed) for place in range(min(2 * packed, len(order) - group))]
+        for place, (sheet, digit) in enumerate(seen):
+            weights[sheet, group + place] = PACK**digit
+        rng = np.random.Generator(np.random.PCG64(key))
+        state = new_state(policy, len(order))
+        engine(problem, state, world, weights[0], weights[1], times, sums[0], sums[1], rng)
+        for place, (sheet, digit) in enumerate(seen):
+            pulls[:, order[group + place]] = sums[sheet] // PACK**digit % (PACK if packed == 2 else math.inf)
     return pulls

@@ -55,7 +55,13 @@ def plan(
     arms = Instance(prices, [0.5] * len(prices), called)
     where = options.read_setting(setting, alpha, reference, threshold, arms)
     steps = None if horizon is None else options.read_whole("--horizon", horizon)
-    result = make_plan(prices, guesses, where, steps, policy or None, runs, seed, called)
+
+    def report(label: str) -> None:
+        typer.echo(f"simulating {label} ...", err=True)
+
+    result = make_plan(
+        prices, guesses, where, steps, policy or None, runs, seed, called, report=None if as_json else report
+    )
     described = ", ".join(f"{name} = {value}" for name, value in vars(where).items())
     title = f"plan: {where.kind} ({described}), T = {result.horizon:,}, {runs} runs"
     path = save(plan_picture(title, result), out / f"plan-{where.kind}-{result.horizon}.png")
