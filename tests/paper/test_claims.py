@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import satisfice as sf
-from satisfice.paper import claims
+from satisfice.paper import claims, measures
 from satisfice.paper.cells import PanelData
 from satisfice.paper.experiments import ASYMMETRIC, FIXED, P1B, P2D, TOY, Panel
 from satisfice.policies import get_policy
@@ -58,30 +58,30 @@ def data(panel: Panel, *points: list[Result]) -> list[PanelData]:
 
 def test_errors_and_comparisons() -> None:
     # 1, 2, 3: s.d. 1, standard error 1 / sqrt(3) = 0.577.
-    assert claims.with_error(np.array([1.0, 2.0, 3.0])) == "2 ± 0.577"
-    assert claims.with_error(np.array([0.1 + 0.2, 0.3])) == "0.3 ± 0"
-    assert claims.with_error(np.array([1234.4, 1234.4])) == "1,234 ± 0"
+    assert measures.with_error(np.array([1.0, 2.0, 3.0])) == "2 ± 0.577"
+    assert measures.with_error(np.array([0.1 + 0.2, 0.3])) == "0.3 ± 0"
+    assert measures.with_error(np.array([1234.4, 1234.4])) == "1,234 ± 0"
     # The difference is 2, its standard error sqrt(2) x 0.577 = 0.816, twice that 1.63 < 2.
-    assert claims.beats(np.array([1.0, 2.0, 3.0]), np.array([3.0, 4.0, 5.0]))
+    assert measures.beats(np.array([1.0, 2.0, 3.0]), np.array([3.0, 4.0, 5.0]))
     # The difference is 1.5 < 1.63.
-    assert not claims.beats(np.array([1.0, 2.0, 3.0]), np.array([2.5, 3.5, 4.5]))
-    assert not claims.beats(np.array([2.0, 2.0]), np.array([2.0, 2.0]))
+    assert not measures.beats(np.array([1.0, 2.0, 3.0]), np.array([2.5, 3.5, 4.5]))
+    assert not measures.beats(np.array([2.0, 2.0]), np.array([2.0, 2.0]))
 
 
 def test_worst_case_and_failures() -> None:
     # The worst arm is c with a gap of 0.5: 500 over 1000 pulls. A run fails above 50.
     r = flat("ts-cs", [50.0, 50.5, 400.0, 0.0])
-    assert claims.worst(r) == 500.0
-    assert claims.failures(r) == 2
+    assert measures.worst(r) == 500.0
+    assert measures.failures(r) == 2
 
 
 def test_growth() -> None:
     # 100 at half the horizon and 200 at the horizon is linear; the same at both is flat.
-    assert claims.growth(rising("ucb-cs", [200.0, 200.0])) == (1.0, 0.0)
-    assert claims.growth(flat("pe", [200.0, 200.0])) == (0.0, 0.0)
-    assert claims.growth(flat("pe", [0.0, 0.0])) == (0.0, 0.0)
+    assert measures.growth(rising("ucb-cs", [200.0, 200.0])) == (1.0, 0.0)
+    assert measures.growth(flat("pe", [200.0, 200.0])) == (0.0, 0.0)
+    assert measures.growth(flat("pe", [0.0, 0.0])) == (0.0, 0.0)
     # Means of 150 and 300 with runs of 100 -> 200 and 200 -> 400: linear in every resample.
-    assert claims.growth(rising("ucb-cs", [200.0, 400.0]))[0] == pytest.approx(1.0)
+    assert measures.growth(rising("ucb-cs", [200.0, 400.0]))[0] == pytest.approx(1.0)
 
 
 def test_reference_arms_of_the_cheaper_half() -> None:
@@ -96,6 +96,8 @@ def test_reference_arms_of_the_cheaper_half() -> None:
         (claim,) = claims.judge("1b", data(P1B, *points))
         assert claim.verdict == verdict
     assert "PE 30 ± 0, UCB-CS 20 ± 0" in claim.measured[0]
+    level = [flat("pe", [20.0, 21.0]), flat("ucb-cs", [20.0, 22.0])]
+    assert claims.judge("1b", data(P1B, level, level, better, worse))[0].verdict == "not decided"
 
 
 def test_linear_regret_with_a_fixed_reference() -> None:

@@ -1,9 +1,6 @@
 """What the paper says about each figure, in our own words, and whether our data agree.
 
-A policy counts as better at a point when its mean regret is lower by more than two standard errors of the
-difference. A run counts as failed when its regret is above a tenth of the worst possible one (the arm with the
-largest clipped gaps, played all the time). Growth is the exponent log2(R(T) / R(T/2)) of the mean regret R: 1 is
-linear, 0 flat.
+The words "better", "failed" and "growth" are those of `measures`.
 """
 
 from __future__ import annotations
@@ -13,22 +10,19 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from satisfice.instances import load_instance
 from satisfice.paper.cells import PanelData
 from satisfice.paper.experiments import OURS
 from satisfice.paper.figures import name_of
-from satisfice.simulate import Result
+from satisfice.paper.measures import Floats, beats, error, failures, growth, halves, number, with_error, worst
 
-Verdict = Literal["holds", "holds partly", "does not hold", "no claim"]
-Floats = NDArray[np.float64]
+Verdict = Literal["holds", "holds partly", "does not hold", "not decided", "no claim"]
 
 PE, UCB, ETC, TS, PECS = "pe", "ucb-cs", "etc-cs", "ts-cs", "pe-cs(kappa=5)"
 LINEAR, FLAT = 0.9, 0.1
 SIMILAR = 1.1
 SEVERAL = 3
-FAILED = 0.1
 
 
 @dataclass(frozen=True)
@@ -45,64 +39,26 @@ def judge(name: str, data: list[PanelData]) -> list[Claim]:
     return CLAIMS[name](data) if name in CLAIMS else []
 
 
-def number(value: float) -> str:
-    """A regret as people write it: three significant digits at least, thousands apart."""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
-
-
-def with_error(values: Floats) -> str:
-    """Mean ± standard error of the mean."""
-    return f"{number(float(values.mean()))} ± {number(error(values))}"
-
-
-def error(values: Floats) -> float:
-    """Standard error of the mean."""
-    if len(values) < 2 or np.ptp(values) <= 1e-12 * abs(values).max():  # equal up to rounding
-        return 0.0
-    return float(values.std(ddof=1) / len(values) ** 0.5)
-
-
-def beats(a: Floats, b: Floats) -> bool:
-    """Whether the mean of `a` is lower than that of `b` by more than two standard errors of the difference."""
-    return float(b.mean() - a.mean()) > 2 * float(np.hypot(error(a), error(b))) + 1e-9
-
-
-def worst(result: Result) -> float:
-    """The largest cost + quality regret that a run could have."""
-    gaps = result.setting.cost_gaps(result.instance) + result.setting.quality_gaps(result.instance)
-    return float(gaps.max() * result.terms.horizon)
-
-
-def failures(result: Result) -> int:
-    """How many runs failed."""
-    return int((result.regret > FAILED * worst(result)).sum())
-
-
-def halves(result: Result) -> tuple[Floats, Floats]:
-    """The summed regret of every run at half the horizon and at the horizon."""
-    curve = result.cost_curve + result.quality_curve
-    middle = int(np.searchsorted(result.checkpoints, result.terms.horizon / 2))
-    return curve[:, middle], curve[:, -1]
-
-
-def growth(result: Result) -> tuple[float, float]:
-    """The growth exponent of the mean regret over the second half, and its standard error (bootstrap over runs)."""
-    half, end = halves(result)
-    if end.mean() <= 0 or half.mean() <= 0:
-        return 0.0, 0.0
-    picks = np.random.default_rng(0).integers(0, len(end), (400, len(end)))
-    means_half, means_end = half[picks].mean(axis=1), end[picks].mean(axis=1)
-    sound = (means_half > 0) & (means_end > 0)
-    spread = float(np.log2(means_end[sound] / means_half[sound]).std()) if sound.any() else 0.0
-    return float(np.log2(end.mean() / half.mean())), spread
-
-
 def _verdict(hits: int, of: int) -> Verdict:
     return "holds" if hits == of else "holds partly" if hits else "does not hold"
 
 
+def _less(won: list[float], lost: list[float], of: int) -> Verdict:
+    """Whether a policy has less regret: won and lost are the points at which it clearly has, and clearly has not."""
+    return _verdict(len(won), of) if won or lost else "not decided"
+
+
+def _single(a: Floats, b: Floats) -> Verdict:
+    """Whether `a` has less regret than `b` at a single point."""
+    return _less([0.0] * beats(a, b), [0.0] * beats(b, a), 1)
+
+
 def _places(xs: list[float]) -> str:
-    return ", ".join(f"{x:g}" for x in xs) or "none"
+    return ", ".join(f"{x:g}" for x in xs)
+
+
+def _at(xs: list[float], of: int) -> str:
+    return f"at {len(xs)} of {of} ({_places(xs)})" if xs else f"at none of {of}"
 
 
 def _wins(part: PanelData, a: str, b: str, xs: list[float] | None = None) -> list[float]:
@@ -137,11 +93,11 @@ def _pe_against_ucb(part: PanelData, where: list[float], claim: str, what: str) 
     )
     return Claim(
         claim,
-        _verdict(len(won), len(where)),
+        _less(won, [x for x in where if x in against], len(where)),
         (
-            f"At these {what} PE is clearly better at {len(won)} of {len(where)} ({_places(won)}). {detail}.",
-            f"Over the whole grid PE is clearly better at {len(everywhere)} of {len(part.points)} points "
-            f"({_places(everywhere)}), UCB-CS at {len(against)} ({_places(against)}).",
+            f"Of these {what}, PE is clearly better {_at(won, len(where))}. {detail}.",
+            f"Over the whole grid PE is clearly better {_at(everywhere, len(part.points))}, "
+            f"UCB-CS {_at(against, len(part.points))}.",
             *_ours(part),
         ),
     )
@@ -199,7 +155,7 @@ def _trend(data: list[PanelData]) -> list[Claim]:
     return [
         Claim(
             "The mean regret of TS-CS stays below that of PE-CS.",
-            _verdict(int(beats(ts.regret, pe_cs.regret)), 1),
+            _single(ts.regret, pe_cs.regret),
             (
                 f"At the horizon: TS-CS {with_error(ts.regret)}, PE-CS {with_error(pe_cs.regret)}, "
                 f"ETC-CS {with_error(etc.regret)}.",
@@ -218,7 +174,7 @@ def _trend(data: list[PanelData]) -> list[Claim]:
         ),
         Claim(
             "PE-CS has less regret than ETC-CS, the other policy with a guarantee.",
-            _verdict(int(beats(pe_cs.regret, etc.regret)), 1),
+            _single(pe_cs.regret, etc.regret),
             (f"At the horizon: PE-CS {with_error(pe_cs.regret)}, ETC-CS {with_error(etc.regret)}.",),
         ),
     ]
@@ -241,46 +197,37 @@ def _subsidized(data: list[PanelData]) -> list[Claim]:
     etc_won, etc_lost = _wins(part, PECS, ETC), _wins(part, ETC, PECS)
     ucb_won, ucb_lost = _wins(part, PECS, UCB), _wins(part, UCB, PECS)
     slopes = {x: growth(results[UCB])[0] for x, results in part.points.items()}
-    failing = [x for x in part.points if failures(part.points[x][UCB]) > part.panel.runs / 2]
-    linear = [x for x in slopes if slopes[x] >= LINEAR and x in failing]
+    linear = [x for x in slopes if slopes[x] >= LINEAR]
     ts_won, ts_lost = _wins(part, TS, PECS), _wins(part, PECS, TS)
     ts_failed = {x: failures(part.points[x][TS]) for x in part.points}
     pe_failed = sum(failures(results[PECS]) for results in part.points.values())
     return [
         Claim(
             "PE-CS has less regret than ETC-CS, the only other policy with a guarantee.",
-            _verdict(len(etc_won), count),
+            _less(etc_won, etc_lost, count),
             (
-                f"PE-CS is clearly better at {len(etc_won)} of {count} values of α ({_places(etc_won)}), "
-                f"ETC-CS at {len(etc_lost)} ({_places(etc_lost)}).",
+                f"By α: PE-CS is clearly better {_at(etc_won, count)}, ETC-CS {_at(etc_lost, count)}.",
                 *_ours(part),
             ),
         ),
         Claim(
             "PE-CS has less regret than UCB-CS.",
-            _verdict(len(ucb_won), count),
-            (
-                f"PE-CS is clearly better at {len(ucb_won)} of {count} values of α ({_places(ucb_won)}), "
-                f"UCB-CS at {len(ucb_lost)} ({_places(ucb_lost)}).",
-            ),
+            _less(ucb_won, ucb_lost, count),
+            (f"By α: PE-CS is clearly better {_at(ucb_won, count)}, UCB-CS {_at(ucb_lost, count)}.",),
         ),
         Claim(
             "UCB-CS has linear regret, since it goes on taking the wrong arm for the best one.",
             _verdict(len(linear), count),
             (
-                f"Growth at least {LINEAR} and most runs failed at {len(linear)} of {count} values of α "
-                f"({_places(linear)}); growth by α: "
+                f"By α: its growth over the second half of the horizon is at least {LINEAR} {_at(linear, count)}; "
                 + ", ".join(f"{x:g}: {slope:.2f}" for x, slope in slopes.items())
                 + ".",
             ),
         ),
         Claim(
             "The mean regret of TS-CS is below that of PE-CS.",
-            _verdict(len(ts_won), count),
-            (
-                f"TS-CS is clearly better at {len(ts_won)} of {count} values of α ({_places(ts_won)}), "
-                f"PE-CS at {len(ts_lost)} ({_places(ts_lost)}).",
-            ),
+            _less(ts_won, ts_lost, count),
+            (f"By α: TS-CS is clearly better {_at(ts_won, count)}, PE-CS {_at(ts_lost, count)}.",),
         ),
         Claim(
             "TS-CS is unreliable: some of its runs fail; those of PE-CS do not.",
@@ -314,8 +261,8 @@ def _toy(data: list[PanelData]) -> list[Claim]:
             "holds" if len(similar) >= count - 2 else _verdict(int(len(similar) >= count / 2), 2),
             (
                 f"The mean regret of PE-CS is at most {SIMILAR:g} times that of ETC-CS on {len(similar)} of {count} "
-                f"instances ({_places(similar)}); clearly lower on {len(_wins(part, PECS, ETC))}, "
-                f"clearly higher on {len(_wins(part, ETC, PECS))} ({_places(_wins(part, ETC, PECS))}).",
+                f"instances; it is clearly lower {_at(_wins(part, PECS, ETC), count)} and clearly higher "
+                f"{_at(_wins(part, ETC, PECS), count)}.",
                 *_ours(part),
             ),
         ),
@@ -327,7 +274,9 @@ def _toy(data: list[PanelData]) -> list[Claim]:
                 f"Runs that failed at μ₁ = 0.78: UCB-CS {failed[UCB][hard]}, TS-CS {failed[TS][hard]}, "
                 f"PE-CS {failed[PECS][hard]}, ETC-CS {failed[ETC][hard]} (of {runs}).",
                 f"Most failures: UCB-CS at μ₁ = {hardest[UCB]:g} ({failed[UCB][hardest[UCB]]}), "
-                f"TS-CS at {hardest[TS]:g} ({failed[TS][hardest[TS]]}).",
+                f"TS-CS at {hardest[TS]:g} ({failed[TS][hardest[TS]]}). Largest mean regret: "
+                + ", ".join(f"{name_of(p)} at {max(mean[p], key=lambda x: mean[p][x]):g}" for p in failed)
+                + ".",
             ),
         ),
         Claim(
@@ -351,7 +300,7 @@ def _asymmetric(data: list[PanelData]) -> list[Claim]:
     return [
         Claim(
             "Asymmetric-PE, which uses every sample of the reference arm, can save regret compared with PE.",
-            _verdict(int(beats(lean, plain)), 1),
+            _single(lean, plain),
             (
                 f"It saves {1 - ratio:.1%} ± {spread:.1%}: PE {with_error(plain)}, Asymmetric-PE {with_error(lean)}.",
                 *_ours(data[0]),

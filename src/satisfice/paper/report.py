@@ -11,15 +11,21 @@ from importlib.resources import files
 from pathlib import Path
 
 from satisfice.paper.cells import PanelData
-from satisfice.paper.claims import Claim, Verdict, with_error
+from satisfice.paper.claims import Claim, Verdict
 from satisfice.paper.experiments import Experiment
 from satisfice.paper.figures import name_of
+from satisfice.paper.measures import with_error
 
 PAPER = (
     "Juneja, Joe-Wong, Yağan: Pairwise Elimination with Instance-Dependent Guarantees for Bandits with Cost Subsidy "
     "(ICLR 2025)"
 )
-VERDICTS: dict[Verdict, str] = {"holds": "hold", "holds partly": "hold partly", "does not hold": "do not hold"}
+VERDICTS: dict[Verdict, str] = {
+    "holds": "hold",
+    "holds partly": "hold partly",
+    "does not hold": "do not hold",
+    "not decided": "are not decided",
+}
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,7 @@ def html(sections: list[Section], facts: Mapping[str, str], quick: bool) -> str:
     style = files("satisfice.paper").joinpath("report.css").read_text(encoding="utf-8")
     ordered = sorted(sections, key=lambda s: (not s.experiment.name[0].isdigit(), s.experiment.name))
     verdicts = Counter(claim.verdict for section in ordered for claim in section.claims)
-    counts = ", ".join(f"{verdicts[verdict]} {plural}" for verdict, plural in VERDICTS.items())
+    counts = ", ".join(f"{verdicts[verdict]} {plural}" for verdict, plural in VERDICTS.items() if verdicts[verdict])
     warning = (
         '<p class="warning">This is the small version: short horizons and few runs show that everything works. '
         "Its verdicts say nothing about the paper; run <code>satisfice reproduce</code> without --quick for that.</p>"
@@ -100,7 +106,10 @@ NOTES = """<section>
 <ul>
 <li>Regret is pseudo-regret: clipped gaps times pulls. “±” is the standard error of the mean over independent runs.</li>
 <li>A policy is “clearly” better when its mean is lower by more than two standard errors of the difference.
-A claim about several points holds when it holds at all of them, and partly when it holds at some.</li>
+A claim about several points holds when it holds at all of them, and partly when it holds at some. It is not decided
+when nobody is clearly better anywhere.</li>
+<li>A policy's run r uses the same random numbers at every point of a figure, so its points move together; different
+runs and different policies are independent.</li>
 <li>A run failed when its regret is above 10% of the worst possible: the arm with the largest clipped gaps, always.</li>
 <li>Growth is the exponent log₂(R(T) / R(T/2)) of the mean regret: 1 is linear, 0 is flat; its standard error is from a
 bootstrap over the runs.</li>
