@@ -46,7 +46,7 @@ def is_cheap(policy: str, instance: sf.Instance, horizon: int) -> bool:
 
 def at_most(values: np.ndarray, bound: float) -> bool:
     spread = values.std(ddof=1) / math.sqrt(len(values))
-    return bool(values.mean() + ERRORS * spread <= bound * (1 + 1e-12))
+    return bool(values.mean() + ERRORS * spread <= bound + 1e-12 * abs(bound))
 
 
 def check_upper(policy: str, instance: sf.Instance, setting: sf.Setting, horizon: int) -> bool:
@@ -54,7 +54,7 @@ def check_upper(policy: str, instance: sf.Instance, setting: sf.Setting, horizon
     bound = upper(policy, instance, setting, horizon)
     result = sf.simulate(instance, setting, policy, horizon, runs=RUNS, seed=3, checkpoints=1, workers=1)[policy]
     case = f"{policy}, {setting}, T = {horizon}, {instance.to_dict()}"
-    assert at_most(result.cost_regret, max(bound.cost_regret, 0)), case
+    assert at_most(result.cost_regret, bound.cost_regret), case
     assert at_most(result.quality_regret, bound.quality_regret), case
     for i in range(instance.arms):
         assert at_most(result.pulls[:, i], bound.pulls[i]), f"arm {i} of {case}"
@@ -94,10 +94,10 @@ def test_published_instances_stay_below_the_upper_bounds(name: str, horizon: int
 def test_pulls_are_above_the_lower_bounds_and_in_their_order(horizon: int) -> None:
     """The lower bounds are asymptotic, so arms count where the upper bound on their pulls is below the horizon.
 
-    Every policy here is at least as careful as it has to be: on 300 problems the mean pulls of an arm are never below
-    its Bernoulli lower bound times log T. And where the lower bound of one cheaper arm is more than four times that
-    of another, one round of PE, the first is pulled more. In all cases the means are 1.5 times the bound or more
-    (measured), and rounds make the pulls nearly deterministic: a false alarm has a probability below 1e-9.
+    The mean pulls of an arm, less five standard errors, are never below its Bernoulli lower bound times log T: were the
+    expectation below it, this would pass with a probability of at most 3e-7 (normal approximation). And where the lower
+    bound of one cheaper arm is more than four times that of another, one round of PE, the first is pulled more, on
+    average over the runs. No bound says so, so there is no error probability; the seed is fixed.
     """
     arms = pairs = 0
     for instance, alpha, reference in random_problems(100, seed=23):
@@ -108,16 +108,18 @@ def test_pulls_are_above_the_lower_bounds_and_in_their_order(horizon: int) -> No
             settled = [i for i in range(instance.arms) if bound.pulls[i] < horizon and least.pulls[i] < math.inf]
             if len(settled) < instance.arms - 1:
                 continue
-            result = sf.simulate(instance, setting, policy, horizon, runs=RUNS, seed=5, checkpoints=1, workers=1)
-            pulls = result[policy].pulls.mean(axis=0)
+            runs = RUNS if policy == "ft-ucb" else 5 * RUNS
+            result = sf.simulate(instance, setting, policy, horizon, runs=runs, seed=5, checkpoints=1, workers=1)
+            pulls = result[policy].pulls
             for i in settled:
-                assert pulls[i] >= least.pulls[i] * math.log(horizon), (policy, instance.to_dict(), setting, i)
+                enough = at_most(-pulls[:, i], -least.pulls[i] * math.log(horizon))
+                assert enough, (policy, instance.to_dict(), setting, i)
                 arms += least.pulls[i] > 0
             cheaper = [i for i in settled if least.roles[i] == "low-cost"]
             for i in cheaper:
                 for j in cheaper:
                     if least.pulls[i] > 4 * least.pulls[j]:
-                        assert pulls[i] >= pulls[j], (policy, instance.to_dict(), setting, i, j)
+                        assert pulls[:, i].mean() >= pulls[:, j].mean(), (policy, instance.to_dict(), setting, i, j)
                         pairs += 1
     assert arms >= 200
     assert pairs >= 50
