@@ -126,9 +126,8 @@ def plan_picture(title: str, plan: Plan) -> Figure:
         left.scatter(
             np.maximum(outlook.settled[done], 1), y[done], color=colour, marker=marker, s=18, alpha=0.6, linewidths=0
         )
-        left.scatter(
-            np.full((~done).sum(), plan.horizon), y[~done], facecolors="none", edgecolors=colour, marker=marker, s=18
-        )
+        beyond = plan.horizon * 10 ** jitter.uniform(0, 0.25, int((~done).sum()))
+        left.scatter(beyond, y[~done], facecolors="none", edgecolors=colour, marker=marker, s=18, linewidths=0.7)
         low, middle, high = np.percentile(1000 * outlook.savings / plan.times, [10, 50, 90], axis=0)
         right.plot(plan.times, middle, color=colour, linestyle=dash, linewidth=2, label=pretty(outlook.policy))
         right.fill_between(plan.times, low, high, color=colour, alpha=0.12, linewidth=0)
@@ -137,7 +136,7 @@ def plan_picture(title: str, plan: Plan) -> Figure:
     left.set_ylim(len(plan.outlooks) - 0.5, -0.5)
     left.grid(visible=False, axis="y")
     left.axvline(plan.horizon / 2, color=UPPER, linestyle=":", linewidth=1.2)
-    left.set_xlabel("pulls until settled (hollow, at the right: not within half of the horizon)")
+    left.set_xlabel("pulls until settled (hollow, beyond the horizon: not settled within half of it)")
     left.set_title("one point per run")
     right.set_xscale("log")
     right.axhline(0, color=UPPER, linewidth=1)
