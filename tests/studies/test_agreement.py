@@ -69,7 +69,15 @@ def simulated(
     rng = np.random.Generator(np.random.PCG64(seed))
     curve = np.zeros(1)
     engine(
-        problem, new_state(policy, len(order)), make_world(instance, order), zeros, zeros, marks, curve, curve.copy(), rng
+        problem,
+        new_state(policy, len(order)),
+        make_world(instance, order),
+        zeros,
+        zeros,
+        marks,
+        curve,
+        curve.copy(),
+        rng,
     )
     for arm, pulls in leases:
         for i in range(min(int(pulls), steps) * (len(order) if arm == SWEEP else 1)):
@@ -77,7 +85,13 @@ def simulated(
 
 
 def lived(
-    storage: Storage | None, policy: Policy, setting: sf.Setting, horizon: int | None, steps: int, seed: int, binary: bool
+    storage: Storage | None,
+    policy: Policy,
+    setting: sf.Setting,
+    horizon: int | None,
+    steps: int,
+    seed: int,
+    binary: bool,
 ) -> Iterator[str]:
     """The arms that a study plays; it is opened anew every 50 steps where its storage outlives it."""
     rewards = {name: iter(values) for name, values in zip(COSTS, tape(seed, binary), strict=True)}

@@ -46,7 +46,11 @@ def make(reopen: Callable[[], Storage], clock: Clock) -> Callable[..., Study]:
 
 
 def counts(status: Status) -> dict[str, tuple[int, int, int, float]]:
-    return {arm.name: (arm.pulls, arm.pending, arm.dropped, arm.mean) for arm in status.arms if arm.pulls + arm.pending + arm.dropped}
+    return {
+        arm.name: (arm.pulls, arm.pending, arm.dropped, arm.mean)
+        for arm in status.arms
+        if arm.pulls + arm.pending + arm.dropped
+    }
 
 
 def test_rewards_in_any_order_count_once(make: Callable[..., Study]) -> None:
@@ -66,7 +70,9 @@ def test_a_different_reward_must_be_a_correction(make: Callable[..., Study]) -> 
     study = make()
     number = study.ask().id
     assert study.tell(number, 0.1)
-    with pytest.raises(RewardConflict, match=r"decision 1 was told the reward 0\.1, and is now told 0\.3; correct=True"):
+    with pytest.raises(
+        RewardConflict, match=r"decision 1 was told the reward 0\.1, and is now told 0\.3; correct=True"
+    ):
         study.tell(number, 0.3)
     assert study.status().arms[1].mean == pytest.approx(0.1)
     assert study.tell(number, 0.3, correct=True)
@@ -170,12 +176,16 @@ def test_excluded_arms_are_not_served(make: Callable[..., Study]) -> None:
     assert study.check().agrees
 
 
-def test_it_serves_the_arm_of_the_lease_while_rewards_are_outstanding(make: Callable[..., Study]) -> None:
+def test_what_it_serves_while_rewards_are_outstanding(make: Callable[..., Study]) -> None:
+    """The arm that would win now, which is the cheapest of those known; every eighth time one that is missing."""
     study = make()
     sweep = [study.ask() for _ in range(3)]
-    assert [study.ask().reason for _ in range(3)] == ["extra"] * 3
-    study.tell_many([(d.id, 1.0) for d in sweep if d.arm != "medium"])
-    assert {study.ask().arm for _ in range(5)} == {"medium"}  # the reward that is missing
+    assert [study.ask()[1:3] for _ in range(2)] == [("small", "extra"), ("medium", "extra")]  # nothing is known yet
+    study.tell_many({sweep[0].id: 0.5, sweep[2].id: 1.0})
+    served = [study.ask()[1:3] for _ in range(14)]
+    assert served == [("large", "interim")] * 5 + [("medium", "extra")] + [("large", "interim")] * 7 + [
+        ("medium", "extra")
+    ]
     study.tell(sweep[1].id, 1.0)
     assert study.ask().reason == "lease"
     assert study.check().agrees

@@ -31,7 +31,9 @@ POLICIES = {
 class Life(RuleBasedStateMachine):
     """The model: a dictionary of decisions, each with its arm, its time, and its reward or its end."""
 
-    @initialize(policy=st.sampled_from(sorted(POLICIES)), expire_as=st.sampled_from([None, 0.0]), seed=st.integers(0, 9))
+    @initialize(
+        policy=st.sampled_from(sorted(POLICIES)), expire_as=st.sampled_from([None, 0.0]), seed=st.integers(0, 9)
+    )
     def begin(self, policy: str, expire_as: float | None, seed: int) -> None:
         self.now = 0.0
         self.storage = MemoryStorage()

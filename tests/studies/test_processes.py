@@ -48,9 +48,7 @@ def test_eight_processes_at_once(url: str) -> None:
     """8 x 2,000 decisions, each once; the sums are those of the rewards, to the last bit; nobody sees a lock."""
     study = create_study("s", ARMS, sf.BestReward(0.1), "ucb-cs", url, PROCESSES * PAIRS, seed=1)
     pipes = [FORK.Pipe(duplex=False) for _ in range(PROCESSES)]
-    workers = [
-        FORK.Process(target=ask_and_tell, args=(url, seed, PAIRS, end)) for seed, (_, end) in enumerate(pipes)
-    ]
+    workers = [FORK.Process(target=ask_and_tell, args=(url, seed, PAIRS, end)) for seed, (_, end) in enumerate(pipes)]
     for worker in workers:
         worker.start()
     answers = [start.recv() for start, _ in pipes]

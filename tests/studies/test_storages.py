@@ -44,7 +44,7 @@ def test_names_are_unique_and_in_order(reopen: Reopen) -> None:
     with pytest.raises(StudyExists, match="already a study 'a'"):
         storage.create(terms("a"))
     assert reopen().names() == ["b", "a", "c d"]
-    with pytest.raises(UnknownStudy, match="no study 'x'.*b, a, c d"):
+    with pytest.raises(UnknownStudy, match=r"no study 'x'.*b, a, c d"):
         storage.open("x")
 
 
@@ -175,9 +175,7 @@ def test_threads_may_share_a_study(reopen: Reopen) -> None:
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_migrations_bring_an_old_database_up_to_date(
-    kind: str, request: pytest.FixtureRequest
-) -> None:
+def test_migrations_bring_an_old_database_up_to_date(kind: str, request: pytest.FixtureRequest) -> None:
     url = request.getfixturevalue(f"{kind}_url")
     study = create_study("s", {"a": 1.0, "b": 2.0}, sf.FixedThreshold(0.5), "ft-ucb", url)
     study.ask(subject="u")
@@ -225,7 +223,7 @@ def test_bad_urls_say_what_is_accepted(tmp_path: Path) -> None:
             get_storage(url)  # type: ignore[arg-type]
     with pytest.raises(StorageError, match="names no file"):
         get_storage("sqlite://")
-    with pytest.raises(StorageError, match="full .* or normal"):
+    with pytest.raises(StorageError, match=r"full .* or normal"):
         get_storage(f"sqlite:///{tmp_path}/x.db?synchronous=off")
     with pytest.raises(StorageError, match="unable to open"):
         get_storage(f"sqlite:///{tmp_path}/missing/x.db")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from satisfice.policies.contract import SWEEP
 from satisfice.studies.audit import rebuild
-from satisfice.studies.machine import EXTRA, LEASE
+from satisfice.studies.machine import AGAIN, EXTRA, INTERIM, LEASE
 from satisfice.studies.records import Row
 from satisfice.studies.status import Status, make_status
 from satisfice.studies.storages.base import Ledger
@@ -52,11 +52,12 @@ def explain(ledger: Ledger, row: Row) -> Explanation:
     text = f"Decision {row.id} ({when}) is '{arm}'. "
     if row.reason == LEASE:
         text += f"With {known} known, {policy} wants {what} {turns}; this is pull {lease.handed + 1:,}."
-    elif row.reason == EXTRA:
-        text += (
-            f"{policy} wanted {what} {turns}, all of which were handed out; until enough of their rewards are in "
-            f"({known} so far), decisions go on with the same arm."
-        )
+    elif row.reason in (INTERIM, EXTRA):
+        text += f"{policy} wanted {what} {turns}; all are handed out, and not all rewards are in ({known} so far). "
+        if row.reason == INTERIM:
+            text += "Until then the arm that would win now is played."
+        else:
+            text += f"Every {AGAIN}th time until then the lease's arm is played once more, in case they never come."
     else:
         text += f"{policy} wanted {what}, which was excluded; '{arm}' is the one that would win now among the others."
     return Explanation(

@@ -11,8 +11,9 @@ OPEN, TOLD, ABANDONED, EXPIRED = "open", "told", "abandoned", "expired"
 class Decision(NamedTuple):
     """A decision: play `arm` once, and tell its reward under `id`.
 
-    `reason` is "lease" (a pull that the policy asked for), "extra" (beyond it, while its rewards are
-    outstanding), "standin" (in place of an excluded arm) or "subject" (the subject's open decision again).
+    `reason` is "lease" (a pull that the policy asked for), "interim" (the arm that would win now, while rewards of the
+    lease are outstanding), "extra" (the arm of the lease once more, in case they never come), "standin" (in place of an
+    excluded arm) or "subject" (the subject's open decision again).
     """
 
     id: int
@@ -26,7 +27,8 @@ class Decision(NamedTuple):
         """The reason as a sentence; `Study.explain` has the numbers."""
         return {
             "lease": f"a pull that the policy asked for (lease {self.lease})",
-            "extra": f"the arm of lease {self.lease}, whose rewards are still outstanding",
+            "interim": f"the arm that would win now, while rewards of lease {self.lease} are outstanding",
+            "extra": f"the arm of lease {self.lease} once more, in case its outstanding rewards never come",
             "standin": "the arm that would win now, in place of an excluded one",
             "subject": f"the open decision of subject {self.subject!r}",
         }[self.reason]

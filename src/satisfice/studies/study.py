@@ -12,7 +12,7 @@ from satisfice.errors import InvalidReward, InvalidStudy, StudyClosed, UnknownDe
 from satisfice.policies import Policy
 from satisfice.problem import Setting
 from satisfice.studies.config import Config
-from satisfice.studies.machine import EXTRA, LEASE, Machine
+from satisfice.studies.machine import Machine
 from satisfice.studies.records import ABANDONED, EXPIRED, OPEN, TOLD, Asked, Changed, Decision, Row, Settled
 from satisfice.studies.storages.base import Ledger
 from satisfice.studies.transitions import apply_change, arm_of, moves, settle
@@ -58,6 +58,10 @@ class Study:
 
     def ask(self, *, subject: str | None = None, exclude: Iterable[str] = ()) -> Decision:
         """The next decision. It never waits for rewards and never refuses.
+
+        Most are pulls that the policy asked for. While the rewards of those are outstanding, the arm that would win
+        now is served (the cheapest whose mean so far reaches the threshold), and every eighth time the arm whose
+        rewards are missing, to make up for those that never come.
 
         Parameters
         ----------
@@ -113,14 +117,8 @@ class Study:
             without = self._indices(machine, exclude) if exclude else ()
             first = machine.decisions + 1
             seq = machine.version + 1 - first
-            block = None if without else machine.ask_block(count)
-            lease = machine.lease.number
-            if block is not None:
-                arm, within = block
-                served = [(arm, LEASE)] * within + [(arm, EXTRA)] * (count - within)
-            else:
-                served = [machine.ask(without) for _ in range(count)]
-            machine.clock = now
+            served = machine.ask_many(count, without)
+            machine.clock, lease = now, machine.lease.number
             ledger.add_decisions(
                 [Asked(seq + i, i, arm, why, lease, None, now) for i, (arm, why) in enumerate(served, first)]
             )

@@ -11,11 +11,11 @@ from types import TracebackType
 
 from satisfice.errors import StorageError, StudyExists, UnknownStudy
 from satisfice.studies.config import Config
-from satisfice.studies.machine import EXTRA, LEASE, STANDIN, Machine
+from satisfice.studies.machine import EXTRA, INTERIM, LEASE, STANDIN, Machine
 from satisfice.studies.records import ABANDONED, EXPIRED, OPEN, TOLD, Asked, Changed, Event, Row, Settled
 from satisfice.studies.storages.base import Ledger, Storage
 
-_REASONS = (LEASE, EXTRA, STANDIN)
+_REASONS = (LEASE, INTERIM, EXTRA, STANDIN)
 _STATES = (OPEN, TOLD, ABANDONED, EXPIRED)
 _CODES = {name: code for code, name in enumerate(_REASONS)} | {name: code for code, name in enumerate(_STATES)}
 _NOTHING = float("nan")
