@@ -10,7 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from satisfice.studies import get_storage
+from satisfice.studies import get_storage, rules
 from satisfice.studies.storages import Storage
 
 _numbers = itertools.count()
@@ -60,3 +60,11 @@ def reopen(request: pytest.FixtureRequest) -> Callable[[], Storage]:
         return lambda: memory
     url = request.getfixturevalue(f"{request.param}_url")
     return lambda: get_storage(url)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def plain_rules() -> Iterator[None]:
+    """Nothing is compiled behind the back of a test that does not ask for it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rules, "WORTH_COMPILING", 1e9)
+        yield

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from satisfice.policies.contract import SWEEP
 from satisfice.problem import FixedThreshold, ReferenceArm
 from satisfice.studies.machine import Machine
-from satisfice.studies.verdict import CERTIFIED, NONE, REFUTED, Evidence
+from satisfice.studies.verdict import NONE, REFUTED, Evidence
 
 
 @dataclass(frozen=True)
@@ -208,8 +208,10 @@ def make_verdict(machine: Machine, data: Evidence) -> Verdict:
     lease = machine.lease
     horizon = config.horizon
     committed = lease.arm != SWEEP and lease.left > 0 and horizon is not None and lease.left >= horizon - machine.t
-    if final is not None:
-        leader, state = final.arm, {CERTIFIED: "certified", NONE: "none"}[final.kind]
+    if final is not None and final.kind == NONE:
+        leader, state = max(order, key=lambda i: machine.arms[i].mean), "none"
+    elif final is not None:
+        leader, state = final.arm, "certified"
     elif committed:
         leader, state = order[lease.arm], "settled"
     else:

@@ -1,0 +1,192 @@
+"""Verdicts, intervals, money and explanations, with numbers that can be checked by hand."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+import satisfice as sf
+from satisfice.errors import UnknownDecision
+from satisfice.statistics import kl, penalty
+from satisfice.studies import Study, create_study
+from satisfice.studies.verdict import Evidence
+
+
+def feed(study: Study, rewards: dict[str, list[float]]) -> None:
+    """Give every arm its rewards, whatever the policy wants."""
+    names = list(rewards)
+    for name, values in rewards.items():
+        others = [other for other in names if other != name]
+        decisions = study.ask_many(len(values), exclude=others)
+        study.tell_many([(decision.id, value) for decision, value in zip(decisions, values, strict=True)])
+
+
+def fixed(**terms: object) -> Study:
+    return create_study("s", {"a": 1.0, "b": 5.0}, sf.FixedThreshold(0.5), "ft-ucb", seed=1, **terms)  # type: ignore[arg-type]
+
+
+def test_an_interval_by_hand() -> None:
+    """40 zeros, 2 arms, confidence 0.95.
+
+    The mixture's likelihood of 40 zeros is Gamma(1/2) Gamma(40.5) / (Gamma(41) pi), the largest likelihood is 1, so the
+    penalty is -log of it: 2.4199. The upper end solves -40 log(1 - q) = log(2 / 0.05) + 2.4199 = 6.1088:
+    q = 1 - exp(-6.1088 / 40) = 0.1416.
+    """
+    study = fixed()
+    feed(study, {"b": [0.0] * 40, "a": []})
+    cost = -(math.lgamma(0.5) + math.lgamma(40.5) - math.lgamma(41) - math.log(math.pi))
+    assert cost == pytest.approx(2.4199, abs=1e-4)
+    low, high = study.status().arms[1].interval
+    assert low == 0.0
+    assert high == pytest.approx(1 - math.exp(-(math.log(2 / 0.05) + cost) / 40), abs=1e-12)
+    assert high == pytest.approx(0.1416, abs=1e-4)
+    assert study.status().arms[0].interval == (0.0, 1.0)
+
+
+def test_refuted_by_the_threshold_and_certified() -> None:
+    """a: 40 zeros against 0.5 are 40 log 2 = 27.7 nats, less the penalty 25.3: the error is 2 exp(-25.3) = 2e-11."""
+    study = fixed()
+    feed(study, {"a": [0.0] * 40, "b": []})
+    verdict = study.verdict()
+    assert (verdict.state, verdict.leader) == ("exploring", "b")
+    (refuted,) = verdict.refuted
+    assert (refuted.arm, refuted.by) == ("a", None)
+    assert refuted.rewards < 40
+    assert verdict.sure == 0.0  # nothing is known of b
+    feed(study, {"b": [1.0] * 40, "a": []})
+    verdict = study.verdict()
+    assert (verdict.state, verdict.leader) == ("certified", "b")
+    assert 1 - verdict.sure == pytest.approx(2 * math.exp(-(40 * math.log(2) - penalty(40, 0.0))))
+    assert verdict.certified_after is not None and 40 < verdict.certified_after <= 80
+    assert verdict.sentence.startswith(
+        "'b' is the cheapest arm that is good enough (at least 0.5): more than 99.9% sure"
+    )
+    assert [arm.verdict for arm in study.status().arms] == ["refuted", "certified"]
+    assert "'a' was refuted by the threshold after" in str(study.status())
+
+
+def test_no_arm_is_good_enough() -> None:
+    study = fixed()
+    feed(study, {"a": [0.0] * 60, "b": [0.0] * 55 + [1.0] * 5})
+    verdict = study.verdict()
+    assert (verdict.state, verdict.leader) == ("none", "b")
+    assert verdict.sentence.startswith("No arm reaches 0.5 (more than 99.9% sure")
+
+
+def test_refuted_by_the_best_arm() -> None:
+    study = create_study("s", {"a": 1.0, "b": 4.0, "c": 5.0}, sf.BestReward(0.1), "ucb-cs", None, 10_000, seed=1)
+    feed(study, {"a": [0.0] * 50, "b": [1.0] * 200, "c": [1.0] * 200})
+    verdict = study.verdict()
+    assert (verdict.state, verdict.leader) == ("certified", "b")
+    assert [(r.arm, r.by) for r in verdict.refuted] == [("a", "b")]
+    assert verdict.threshold == pytest.approx(0.9)
+    assert "95" in f"{study.status().confidence:.2f}"
+    study.retire_arm("b")  # what a was refuted by is gone; c refutes it too
+    assert [(r.arm, r.by) for r in study.verdict().refuted] == [("a", "c")]
+    assert study.verdict().leader == "c"
+
+
+def test_the_reference_arm() -> None:
+    study = create_study("s", {"a": 1.0, "ref": 4.0, "dear": 9.0}, sf.ReferenceArm("ref", 0.2), "pe", None, 10_000)
+    feed(study, {"a": [1.0] * 60, "ref": [1.0] * 30 + [0.0] * 30, "dear": [1.0]})
+    status = study.status()
+    assert (status.verdict.state, status.leader) == ("certified", "a")
+    assert status.verdict.threshold == pytest.approx(0.8 * 0.5)
+    assert [arm.verdict for arm in status.arms] == ["certified", "open", "dearer"]
+    assert status.spending.reference == pytest.approx(4.0 * 121)
+    assert "75.0% less per decision than 'ref', the reference arm" in status.verdict.sentence
+
+
+def test_settled_by_the_horizon() -> None:
+    study = create_study("s", {"a": 1.0, "b": 1.5}, sf.BestReward(0.1), "etc-cs(c=0.1)", None, 40, seed=1)
+    for _ in range(6):
+        study.tell(study.ask().id, 1.0)
+    study.ask()
+    verdict = study.verdict()
+    assert (verdict.state, verdict.leader) == ("settled", "a")
+    assert verdict.sentence.startswith("The study has settled on 'a' after 6 rewards, without a proof")
+
+
+def test_money() -> None:
+    """10 decisions on a at 1, 5 on b at 5: 35 spent; all on b 75."""
+    study = fixed()
+    feed(study, {"a": [1.0] * 10, "b": [0.0] * 5})
+    spending = study.status().spending
+    assert (spending.total, spending.dearest, spending.best, spending.leader) == (35.0, 75.0, 15.0, 15.0)
+    assert spending.reference is None
+    assert "spent 35 on 15 decisions; 75 on the dearest arm alone, 15 on the best" in str(study.status())
+
+
+def test_a_study_of_one_arm() -> None:
+    study = create_study("s", {"only": 2.0}, sf.BestReward(0.1), "glr", seed=1)
+    for _ in range(20):
+        study.tell(study.ask().id, 0.5)
+    assert study.verdict().leader == "only"
+    assert study.check().agrees
+
+
+def test_plain_data_is_json() -> None:
+    study = fixed()
+    text = json.dumps(study.status().to_dict(), allow_nan=False)
+    assert json.loads(text)["arms"][0]["mean"] is None
+    assert study.verdict().sentence == "No rewards yet: every arm may be the one."
+
+
+def test_intervals_hold_at_all_times() -> None:
+    """Of 400 sequences of 300 coin tosses, looked at after every toss, at most a tenth ever leave the interval of
+    confidence 0.9. A count above 66 would have probability P(Binomial(400, 0.1) > 66) < 3e-5."""
+    rng = np.random.default_rng(4)
+    missed = 0
+    for _ in range(400):
+        heads = np.cumsum(rng.random(300) < 0.3)
+        missed += any(
+            n * kl(h / n, 0.3) > math.log(1 / 0.1) + penalty(n, h / n) for n, h in enumerate(heads.tolist(), 1)
+        )
+    assert missed <= 66
+
+
+def test_the_interval_is_where_the_divergence_reaches_the_level() -> None:
+    study = fixed()
+    feed(study, {"a": [1.0] * 30 + [0.25] * 10, "b": []})
+    with study._ledger as machine:
+        data = Evidence(machine)
+        low, high = data.interval(0)
+    level = math.log(2 / 0.05) + penalty(40, 32.5 / 40)
+    assert 40 * kl(32.5 / 40, low) == pytest.approx(level, rel=1e-6)
+    assert 40 * kl(32.5 / 40, high) == pytest.approx(level, rel=1e-6)
+
+
+def test_explanations() -> None:
+    study = create_study("s", {"a": 1.0, "b": 2.0}, sf.BestReward(0.1), "ucb-cs", None, 1000, seed=1)
+    for _ in range(2):
+        study.ask()
+    study.tell(1, 1.0)
+    study.ask()
+    study.ask(exclude=["a"])
+    first = study.explain(1)
+    assert (first.arm, first.lease, first.lease_arm, first.lease_pulls, first.place) == ("a", 1, None, 1, 1)
+    assert "With 0 rewards known, ucb-cs wants every arm in turn 1 time; this is pull 1." in first.sentence
+    assert [arm.pulls for arm in study.explain(2).status.arms] == [0, 0]
+    third = study.explain(3)
+    assert third.reason == "interim" and "the arm that would win now is played" in str(third)
+    assert [arm.pulls for arm in third.status.arms] == [1, 0]
+    assert "which was excluded" in study.explain(4).sentence
+    assert json.dumps(third.to_dict())
+    with pytest.raises(UnknownDecision):
+        study.explain(5)
+
+
+def test_a_picture(tmp_path: Path) -> None:
+    study = create_study(
+        "s", {f"arm {i}": 1.0 + i for i in range(60)}, sf.BestReward(0.1), "etc-cs", None, 1000, seed=1
+    )
+    study.tell_many([(d.id, 1.0) for d in study.ask_many(100)])
+    study.plot(tmp_path / "many.png")
+    assert imread(tmp_path / "many.png").shape[0] > 1000
+    fixed().plot(tmp_path / "empty.svg")
+    assert "good enough" in (tmp_path / "empty.svg").read_text()
