@@ -48,7 +48,7 @@ def picture(title: str, promise: UpperBound, demand: LowerBound, result: Result 
         )
         ax.set_title(f"{kind} regret")
     drawn = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
-    figure.legend(drawn.values(), drawn.keys(), loc="outside lower center", ncols=2)
+    figure.legend(drawn.values(), drawn.keys(), loc="outside lower center", ncols=2 if len(kinds) > 1 else 1)
     figure.suptitle(title, fontsize=11)
     return figure
 
