@@ -13,6 +13,7 @@ from satisfice.policies.contract import SWEEP, Lease, Policy, Problem, State
 from satisfice.problem import BestReward
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 # Rows of the table in `state.floats`, one column per arm.
 EXCESS = 0  # successes minus the sum of the rewards: 0 while all rewards are 0 or 1
 WON, LOST = 1, 2  # S and F
@@ -21,12 +22,15 @@ BELOW, ABOVE = 5, 6  # bounds on the probability of a sample below `LO`, above `
 WON_MIN, WON_MAX, LOST_MIN, LOST_MAX = 7, 8, 9, 10  # the S and F for which these bounds hold
 REACH = 11  # sum over the arms up to this one of -log(1 - BELOW - ABOVE)
 THETA = 12  # the sample of this step, -1 when it has not been drawn
-ROWS = 13
+PULLS, TOTAL = 13, 14  # what `WON` and `LOST` were made of
+ROWS = 15
 # Places in `state.ints`; the place on the line of `settle` is kept behind the table.
 LAST, DUE, TUNE, SURE = 0, 1, 2, 3
 NEVER = 1 << 62
 # An arm that would leave its interval more often than this gets the interval [0, 1] instead.
 OPEN = 0.75
+# More successes or failures than there will ever be.
+LIMIT = 1e18
 # Keeps levels that are made of each other apart by more than rounding.
 NUDGE = 1.0 - 1e-12
 
@@ -66,28 +70,42 @@ class TSCS(Policy):
         arms = len(problem.costs)
         if t < arms:
             return SWEEP, 1
-        costs, scale = problem.costs, 1.0 - problem.alpha
+        scale = 1.0 - problem.alpha
         ints = state.ints
-        table, place = state.floats[:-1].reshape((ROWS, arms)), state.floats[-1:]
-        moved = count(table, state.pulls, state.totals)
+        table = state.floats[:-1].reshape((ROWS, arms))
+        # The time of the next sample outside its interval has no memory: it may be drawn anew whenever bounds change
+        # or the pulls did not go as leased, such as when two decisions are asked for at the same `t`.
         stale = not ints[LAST] < t <= ints[DUE]
-        if t >= ints[TUNE] or t < ints[LAST]:
-            tune(table, costs, scale)
-            ints[TUNE] = t + 32 + t // 64
+        if not count(table, state.pulls, state.totals):
+            renew(table)
             stale = True
-        elif moved:
-            stale = renew(table) or stale
+        if t >= ints[TUNE] or t < ints[LAST]:
+            tune(table, problem.costs, scale)
+            ints[TUNE] = t + 32 + arms + t // 64
+            stale = True
         if stale:
-            ints[SURE] = sure(table, costs, scale)
             add_up(table)
-            ints[DUE] = t
-            place[0] = rng.standard_exponential()
-            settle(table, ints, place)
+            ints[SURE] = sure(table, problem.costs, scale)
+            ints[DUE], state.floats[-1] = settle(t, rng.standard_exponential(), table[REACH, -1])
         ints[LAST] = t
         b = ints[SURE]
-        table[THETA, :] = -1.0
-        if (t == ints[DUE] and surprise(table, ints, place, rng)) or b < 0:
-            return choose(table, costs, scale, rng), 1
+        if t == ints[DUE] or b < 0:
+            special = b < 0
+            table[THETA, :] = -1.0
+            if t == ints[DUE]:
+                k = 0
+                place = state.floats[-1]
+                while place < table[REACH, -1]:
+                    while table[REACH, k] <= place:
+                        k += 1
+                    table[THETA, k] = outside(table, k, rng)
+                    special = special or table[THETA, k] >= 0.0
+                    place = table[REACH, k] + rng.standard_exponential()
+                ints[DUE], state.floats[-1] = settle(t, place, table[REACH, -1])
+            if special:
+                arm = choose(table, problem.costs, scale, rng)
+                if arm != b:
+                    return arm, 1
         if not problem.binary:
             return b, 1
         room = min(table[WON_MAX, b] - table[WON, b], table[LOST_MAX, b] - table[LOST, b])
@@ -101,26 +119,27 @@ class TSCS(Policy):
             state.floats[EXCESS * len(problem.costs) + arm] += whole + success - total
 
 
-def count(table: Floats, pulls: NDArray[np.int64], totals: Floats) -> bool:
-    """Bring S and F up to date: whole numbers, however the rewards were rounded. False if nothing changed."""
-    moved = False
+def count(table: Floats, pulls: Ints, totals: Floats) -> bool:
+    """Bring S and F up to date; mark the bounds that do not hold for them with -1. False if there are such."""
+    held = True
     for k in range(len(pulls)):
-        n = float(pulls[k])
-        won = min(max(math.floor(totals[k] + table[EXCESS, k] + 0.5), 0.0), n)
-        moved = moved or won != table[WON, k] or n - won != table[LOST, k]
-        table[WON, k], table[LOST, k] = won, n - won
-    return moved
+        if pulls[k] != table[PULLS, k] or totals[k] != table[TOTAL, k]:
+            table[PULLS, k], table[TOTAL, k] = pulls[k], totals[k]
+            # A whole number, however the rewards were rounded.
+            won = min(max(math.floor(totals[k] + table[EXCESS, k] + 0.5), 0.0), float(pulls[k]))
+            lost = pulls[k] - won
+            table[WON, k], table[LOST, k] = won, lost
+            if not (table[WON_MIN, k] <= won <= table[WON_MAX, k] and table[LOST_MIN, k] <= lost <= table[LOST_MAX, k]):
+                table[BELOW, k] = -1.0
+                held = False
+    return held
 
 
-def renew(table: Floats) -> bool:
-    """Renew the bounds that hold no longer; False if there are none."""
-    renewed = False
+def renew(table: Floats) -> None:
+    """Renew the bounds that `count` marked."""
     for k in range(table.shape[1]):
-        won, lost = table[WON, k], table[LOST, k]
-        if not (table[WON_MIN, k] <= won <= table[WON_MAX, k] and table[LOST_MIN, k] <= lost <= table[LOST_MAX, k]):
+        if table[BELOW, k] < 0.0:
             confine(table, k, table[LO, k], table[HI, k])
-            renewed = True
-    return renewed
 
 
 def slack(n: float) -> float:
@@ -155,8 +174,8 @@ def confine(table: Floats, k: int, lo: float, hi: float) -> None:
     room = slack(won + lost)
     table[LO, k], table[BELOW, k] = lo, outside_lo
     table[HI, k], table[ABOVE, k] = hi, outside_hi
-    table[WON_MIN, k], table[LOST_MAX, k] = (won, lost + room) if lo > 0.0 else (0.0, math.inf)
-    table[LOST_MIN, k], table[WON_MAX, k] = (lost, won + room) if hi < 1.0 else (0.0, math.inf)
+    table[WON_MIN, k], table[LOST_MAX, k] = (won, lost + room) if lo > 0.0 else (0.0, LIMIT)
+    table[LOST_MIN, k], table[WON_MAX, k] = (lost, won + room) if hi < 1.0 else (0.0, LIMIT)
 
 
 def add_up(table: Floats) -> None:
@@ -167,35 +186,21 @@ def add_up(table: Floats) -> None:
         table[REACH, k] = total
 
 
-def settle(table: Floats, ints: NDArray[np.int64], place: Floats) -> None:
-    """Turn a place on the line that begins with step `DUE` into a later `DUE` and a place within that step."""
-    length = table[REACH, -1]
-    if place[0] >= length * 1e15:
-        ints[DUE] = NEVER
-    else:
-        steps = math.floor(place[0] / length)
-        ints[DUE] += int(steps)
-        place[0] -= steps * length
+def settle(t: int, place: float, length: float) -> tuple[int, float]:
+    """The step in which a place on the line lies, when the line begins with step `t`, and its place in that step."""
+    if place >= length * 1e15:
+        return NEVER, 0.0
+    steps = math.floor(place / length)
+    return t + int(steps), place - steps * length
 
 
-def surprise(table: Floats, ints: NDArray[np.int64], place: Floats, rng: np.random.Generator) -> bool:
-    """Draw the samples that lie outside their intervals in this step, which is due; False if there are none."""
-    found = False
-    k = 0
-    while place[0] < table[REACH, -1]:
-        while table[REACH, k] <= place[0]:
-            k += 1
-        won, lost = table[WON, k], table[LOST, k]
-        if table[ABOVE, k] > 0.0 and rng.random() * (table[BELOW, k] + table[ABOVE, k]) < table[ABOVE, k]:
-            theta = tail_draw(won, lost, table[WON_MAX, k], table[LOST_MIN, k], table[HI, k], rng)
-        else:
-            theta = tail_draw(lost, won, table[LOST_MAX, k], table[WON_MIN, k], 1.0 - table[LO, k], rng)
-            theta = 1.0 - theta if theta >= 0.0 else -1.0
-        table[THETA, k] = theta
-        found = found or theta >= 0.0
-        place[0] = table[REACH, k] + rng.standard_exponential()
-    settle(table, ints, place)
-    return found
+def outside(table: Floats, k: int, rng: np.random.Generator) -> float:
+    """Draw the sample of an arm that may lie outside its interval; -1 if it lies inside after all."""
+    won, lost = table[WON, k], table[LOST, k]
+    if table[ABOVE, k] > 0.0 and rng.random() * (table[BELOW, k] + table[ABOVE, k]) < table[ABOVE, k]:
+        return tail_draw(won, lost, table[WON_MAX, k], table[LOST_MIN, k], table[HI, k], rng)
+    theta = tail_draw(lost, won, table[LOST_MAX, k], table[WON_MIN, k], 1.0 - table[LO, k], rng)
+    return 1.0 - theta if theta >= 0.0 else -1.0
 
 
 def draw(table: Floats, k: int, rng: np.random.Generator) -> float:
@@ -204,7 +209,7 @@ def draw(table: Floats, k: int, rng: np.random.Generator) -> float:
         theta = rng.beta(table[WON, k] + 1.0, table[LOST, k] + 1.0)
         if table[LO, k] <= theta <= table[HI, k]:
             table[THETA, k] = theta
-            return theta
+            return float(theta)
 
 
 def choose(table: Floats, costs: Floats, scale: float, rng: np.random.Generator) -> int:
@@ -293,34 +298,45 @@ def tune(table: Floats, costs: Floats, scale: float) -> None:
             confine(table, k, 0.0, scale * floor * NUDGE)
             contested = contested or table[HI, k] == 1.0
     for k in range(arms):
-        lo, hi = 0.0, 1.0
         if costs[k] < costs[b]:
-            lo, hi = table[LO, k], table[HI, k]
-        elif k == b:
-            lo = level
-        elif costs[k] == costs[b]:
+            continue
+        lo = level if k == b else floor if k == g and cheaper else 0.0
+        hi = 1.0
+        if k != b and costs[k] == costs[b]:
             hi = level
-        elif level < scale:
+        elif k != b and level < scale:
             hi = level / scale * NUDGE
-        if k == g and cheaper:
-            lo = floor
         if contested and k != g and hi > floor and above(table, k, floor) < 0.02:
             hi = floor
-        # Narrow intervals where they cost next to nothing, so that fewer samples must be drawn.
-        usual = below_mean(table, k, -4.5)
-        if usual < hi and above(table, k, usual) < 1e-3:
-            hi = usual
-        usual = below_mean(table, k, 4.5)
-        if usual > lo and below(table, k, usual) < 1e-3:
-            lo = usual
         confine(table, k, lo, hi)
+    narrow(table)
+
+
+def narrow(table: Floats) -> None:
+    """Shorten every interval as far as that costs next to nothing, so that fewer samples must be drawn."""
+    arms = table.shape[1]
+    total = 0.0
+    for k in range(arms):
+        total += table[BELOW, k] + table[ABOVE, k]
+    z = min(max(math.sqrt(2.0 * math.log(10.0 * arms / (total + 1e-9))), 3.0), 6.0)
+    most = 0.1 * (total + 1e-9) / arms
+    for k in range(arms):
+        lo, hi = table[LO, k], table[HI, k]
+        usual = below_mean(table, k, z)
+        if usual > lo and below(table, k, usual) < most:
+            lo = usual
+        usual = below_mean(table, k, -z)
+        if usual < hi and above(table, k, usual) < most:
+            hi = usual
+        if lo > table[LO, k] or hi < table[HI, k]:
+            confine(table, k, lo, hi)
 
 
 def below_mean(table: Floats, k: int, z: float) -> float:
     """The point `z` standard deviations below the posterior mean of an arm."""
     n = table[WON, k] + table[LOST, k]
     mean = (table[WON, k] + 1.0) / (n + 2.0)
-    return mean - z * math.sqrt(mean * (1.0 - mean) / (n + 3.0))
+    return float(mean - z * math.sqrt(mean * (1.0 - mean) / (n + 3.0)))
 
 
 def best_level(table: Floats, costs: Floats, scale: float, b: int, arm: int, dearer: bool, cheaper: bool) -> float:
