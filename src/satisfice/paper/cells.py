@@ -25,7 +25,7 @@ from satisfice.simulate.runner import Job
 CHECKPOINTS = 200
 # Seconds of one core for a run of 5,000,000 pulls on 20 arms, roughly: only the estimate of the time left and the
 # size of the pieces of work depend on it.
-SECONDS = {"ts-cs": 2.5, "ucb-cs": 0.04, "glr": 0.05}
+SECONDS = {"ts-cs": 0.25, "ucb-cs": 0.03, "glr": 0.05}
 PIECE = 0.5
 
 
