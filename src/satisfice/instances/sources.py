@@ -149,7 +149,7 @@ def _parquet(path: Path, columns: Columns, problems: Problems, advance: Advance 
     import polars as pl
 
     try:
-        frame = pl.scan_parquet(path)
+        frame = pl.scan_parquet(path, glob=False)
         rows = frame.select(pl.len()).collect().item()
         log = _frame(frame, columns, problems, str(path), path.name)
     except pl.exceptions.PolarsError as error:

@@ -55,21 +55,17 @@ class Table:
 
         if not self.path.is_file():
             raise InvalidData(f"there is no file {self.shown}")
-        quote = '"' if self.quoted else None
         try:
-            if self.columns is None:
-                frame = pl.scan_csv(
-                    self.path, separator=self.separator, quote_char=quote, infer_schema=False, row_index_name=ROW
-                )
-            else:
-                frame = pl.scan_csv(
-                    self.path,
-                    separator=self.separator,
-                    quote_char=quote,
-                    has_header=False,
-                    schema=dict.fromkeys(self.columns, pl.String),
-                    row_index_name=ROW,
-                )
+            frame = pl.scan_csv(
+                self.path,
+                separator=self.separator,
+                quote_char='"' if self.quoted else None,
+                has_header=self.columns is None,
+                schema=None if self.columns is None else dict.fromkeys(self.columns, pl.String),
+                infer_schema=False,
+                row_index_name=ROW,
+                glob=False,
+            )
             there = [name for name in frame.collect_schema().names() if name != ROW]
         except pl.exceptions.NoDataError as error:
             raise InvalidData(f"{self.shown} is empty") from error
@@ -89,6 +85,9 @@ class Table:
 
     def where(self, row: int) -> str:
         """The file and the line on which a row (counted from 0 without the header) begins, to be shown to people."""
+        if not (self.quoted and self._has_quotes()):
+            return f"{self.shown}:{row + (1 if self.columns is not None else 2)}"
+        # A quoted field may hold line breaks, so lines are not rows.
         for index, line, _ in self._records():
             if index == row:
                 return f"{self.shown}:{line}"
@@ -117,9 +116,16 @@ class Table:
                 text, delimiter=self.separator, quoting=csv.QUOTE_MINIMAL if self.quoted else csv.QUOTE_NONE
             )
             index, line = 0 if self.columns is not None or with_header else -1, 1
-            for fields in reader:
-                yield index, line, fields
-                index, line = index + 1, reader.line_num + 1
+            try:
+                for fields in reader:
+                    yield index, line, fields
+                    index, line = index + 1, reader.line_num + 1
+            except csv.Error:
+                return
+
+    def _has_quotes(self) -> bool:
+        with self.path.open("rb") as raw, open_inflated(raw) as file:
+            return any(b'"' in block for block in iter(lambda: file.read(1 << 20), b""))
 
 
 def require_columns(shown: str, needed: Sequence[str], there: Sequence[str]) -> None:
