@@ -74,7 +74,8 @@ class TSCS(Policy):
         ints = state.ints
         table = state.floats[:-1].reshape((ROWS, arms))
         # The time of the next sample outside its interval has no memory: it may be drawn anew whenever bounds change
-        # or the pulls did not go as leased, such as when two decisions are asked for at the same `t`.
+        # or the pulls did not go as leased, such as when two decisions are asked for at the same `t`, as long as the
+        # time of drawing anew does not depend on what was drawn. So a lease also ends where the intervals are tuned.
         stale = not ints[LAST] < t <= ints[DUE]
         if not count(table, state.pulls, state.totals):
             renew(table)
@@ -109,7 +110,7 @@ class TSCS(Policy):
         if not problem.binary:
             return b, 1
         room = min(table[WON_MAX, b] - table[WON, b], table[LOST_MAX, b] - table[LOST, b])
-        return b, int(min(ints[DUE] - t, room + 1.0, 1e9))
+        return b, int(min(ints[DUE] - t, ints[TUNE] - t, room + 1.0))
 
     @staticmethod
     def learn(problem: Problem, state: State, arm: int, pulls: int, total: float, rng: np.random.Generator) -> None:
