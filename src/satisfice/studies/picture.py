@@ -47,6 +47,8 @@ def picture(status: Status) -> Figure:
             va="bottom",
             fontsize=8,
         )
+    for ax in (left, middle, right):
+        ax.set_axisbelow(True)
     left.set_yticks(range(len(arms)), names)
     left.set_ylim(len(arms) - 0.4, -0.6)
     left.set_ylabel("arm (cost), cheapest first")

@@ -111,7 +111,7 @@ class Status:
                 f"{arm.pending:,}",
                 "" if math.isnan(arm.mean) else f"{arm.mean:.4g}",
                 f"{arm.interval[0]:.4g} to {arm.interval[1]:.4g}",
-                f"{arm.spent:,.6g}",
+                _amount(arm.spent),
                 arm.verdict,
             )
             for arm in self.arms
@@ -138,13 +138,17 @@ def _plain(value: object) -> object:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def _amount(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10_000 or value == int(value) else f"{value:,.4g}"
+
+
 def _money(spending: Spending) -> str:
-    parts = [f"{spending.dearest:,.6g} on the dearest arm alone"]
+    parts = [f"{_amount(spending.dearest)} on the dearest arm alone"]
     if spending.best is not None:
-        parts.append(f"{spending.best:,.6g} on the best")
+        parts.append(f"{_amount(spending.best)} on the best")
     if spending.reference is not None:
-        parts.append(f"{spending.reference:,.6g} on the reference arm")
-    return f"spent {spending.total:,.6g} on {spending.decisions:,} decisions; {', '.join(parts)}"
+        parts.append(f"{_amount(spending.reference)} on the reference arm")
+    return f"spent {_amount(spending.total)} on {spending.decisions:,} decisions; {', '.join(parts)}"
 
 
 def make_status(machine: Machine) -> Status:
@@ -264,9 +268,13 @@ def _sentence(machine: Machine, leader: int, state: str, sure: float, threshold:
     if state == "certified":
         return f"'{arm.name}' is the cheapest arm that is {what}: {_percent(sure)} sure, {after}.{saving}"
     if state == "settled":
-        return f"The study has settled on '{arm.name}' {after}, without a proof ({_percent(sure)} sure).{saving}"
-    doubt = f"{_percent(sure)} sure" if sure > 0 else "nothing is proved yet"
-    return f"Still exploring {after}: '{arm.name}' would win now ({doubt}).{saving}"
+        return f"The study has settled on '{arm.name}' {after}, without a proof{_gone(machine)}.{saving}"
+    return f"Still exploring {after}: '{arm.name}' would win now, not proved yet{_gone(machine)}.{saving}"
+
+
+def _gone(machine: Machine) -> str:
+    refuted = sum(fact.kind == REFUTED and not machine.arms[fact.arm].retired for fact in machine.facts)
+    return f"; {refuted} of {len(machine.order)} arms are refuted" if refuted else ""
 
 
 def _percent(sure: float) -> str:
