@@ -1,0 +1,213 @@
+"""Summed regret of GLR against every policy of the paper: prints the tables, writes a picture and the numbers.
+
+    python benchmarks/regret.py [--runs 100] [--quick] [--part grid|reference|fixed] [--out results/regret]
+
+The grid (subsidized best reward): MovieLens and Goodreads with alpha 0.05 to 0.45 at T = 5,000,000, the toy family
+with alpha 0.2 at T = 500,000, every llm-routing instance with alpha 0.05, 0.1 and 0.2 at T = 200,000 and costs divided
+by the largest. Known reference arm: the grids of the paper's Figures 1. Fixed threshold: 50 random instances with
+close gaps. GLR has its defaults everywhere. Cells that are in the file of numbers already are not run again, except
+those of GLR.
+
+A run of TS-CS with T = 5,000,000 takes many seconds, so there it gets `--slow-runs` runs (20), the others `--runs`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+import satisfice as sf
+from satisfice.instances import builtin_instances
+from satisfice.plots import look, pretty, style
+
+RIVALS = ("pe-cs(kappa=5)", "etc-cs", "ucb-cs", "ts-cs")
+OFFSET = 100.0  # added to both sides of a ratio, so that cells in which nothing is lost do not rule it
+
+
+class Cell(NamedTuple):
+    """One point of a grid."""
+
+    family: str
+    name: str
+    x: float | str
+    instance: sf.Instance
+    setting: sf.Setting
+    horizon: int
+
+
+class Score(NamedTuple):
+    """Summed regret over the runs of one policy in one cell."""
+
+    mean: float
+    error: float
+    worst: float
+    runs: int
+
+
+def grid() -> list[Cell]:
+    """The cells of the subsidized best reward setting."""
+    cells = []
+    for name in ("movielens", "goodreads"):
+        for alpha in np.arange(1, 10) / 20:
+            cells.append(
+                Cell(name, f"{name} {alpha:g}", alpha, sf.load_instance(name), sf.BestReward(alpha), 5_000_000)
+            )
+    for name in builtin_instances():
+        family, _, member = name.partition(":")
+        if family == "toy":
+            cells.append(Cell("toy", name, float(member), sf.load_instance(name), sf.BestReward(0.2), 500_000))
+    for alpha in (0.05, 0.1, 0.2):
+        for name in builtin_instances():
+            family, _, member = name.partition(":")
+            if family == "llm-routing":
+                instance = sf.load_instance(name).scaled_costs()
+                cells.append(Cell(f"llm-routing, alpha {alpha:g}", f"{name} {alpha:g}", member, instance,
+                                  sf.BestReward(alpha), 200_000))  # fmt: skip
+    return cells
+
+
+def reference() -> list[Cell]:
+    """The grids of the paper's Figures 1: every shown reference arm with alpha = 0, every alpha with one arm."""
+    cells = []
+    for name, arms, ell in (("movielens", (2, 5, 8, 11, 14, 17, 20), 11), ("goodreads", (2, 4, 6, 8), 4)):
+        instance = sf.load_instance(name)
+        for arm in arms:
+            cells.append(
+                Cell(f"{name}, alpha 0", f"{name} ell={arm}", arm, instance, sf.ReferenceArm(arm - 1), 5_000_000)
+            )
+        for alpha in np.arange(0, 10) / 20:
+            setting = sf.ReferenceArm(ell - 1, alpha)
+            cells.append(
+                Cell(f"{name}, ell {ell}", f"{name} ell={ell} alpha={alpha:g}", alpha, instance, setting, 5_000_000)
+            )
+    return cells
+
+
+def fixed(count: int = 50) -> list[Cell]:
+    """Random instances of 5 to 15 arms, all means within 0.1 of the threshold, at least one of them above it."""
+    rng = np.random.default_rng(2025)
+    cells = []
+    for k in range(count):
+        arms = int(rng.integers(5, 16))
+        mu0 = float(rng.uniform(0.3, 0.8))
+        means = mu0 + rng.uniform(-0.1, 0.1, arms)
+        means[rng.integers(arms)] = mu0 + rng.uniform(0.0, 0.1)
+        instance = sf.Instance(rng.uniform(0.05, 1.0, arms), means, label=f"random {k + 1}")
+        cells.append(Cell("fixed threshold", f"random {k + 1}", k + 1, instance, sf.FixedThreshold(mu0), 500_000))
+    return cells
+
+
+PARTS = {"grid": (grid, RIVALS), "reference": (reference, ("pe", "ucb-cs")), "fixed": (fixed, ("ft-ucb",))}
+
+
+def measure(cell: Cell, policy: str, runs: int) -> Score:
+    """Simulate one cell."""
+    result = sf.simulate(cell.instance, cell.setting, [policy], cell.horizon, runs=runs, seed=0, checkpoints=1)[policy]
+    total = result.cost_regret + result.quality_regret
+    spread = float(total.std(ddof=1)) if runs > 1 else 0.0
+    return Score(float(total.mean()), spread / math.sqrt(runs), float(total.max()), runs)
+
+
+def gather(part: str, args: argparse.Namespace) -> tuple[list[Cell], dict[str, dict[str, Score]]]:
+    """Scores by cell and policy, from the file of numbers where it has them."""
+    make, rivals = PARTS[part]
+    cells = make()
+    file = Path(f"{args.out}-{part}.json")
+    known = json.loads(file.read_text()) if file.exists() else {}
+    for policy in ("glr", *rivals):
+        for cell in cells:
+            slow = policy == "ts-cs" and cell.horizon > 1_000_000
+            runs = min(args.slow_runs, args.runs) if slow else args.runs
+            row = known.setdefault(cell.name, {})
+            if policy == "glr" or policy not in row or row[policy][3] < runs:
+                row[policy] = measure(cell, policy, runs)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(json.dumps(known, indent=1) + "\n")
+    return cells, {name: {policy: Score(*score) for policy, score in row.items()} for name, row in known.items()}
+
+
+def mean_ratio(ratios: list[float]) -> float:
+    """Geometric mean."""
+    return math.exp(sum(math.log(ratio) for ratio in ratios) / len(ratios))
+
+
+def table(part: str, cells: list[Cell], scores: dict[str, dict[str, Score]]) -> None:
+    """Print one line per cell, then the geometric means."""
+    rivals = PARTS[part][1]
+    wide = max(len(cell.name) for cell in cells) + 2
+    print(f"{'mean summed regret':{wide}}" + "".join(f"{p:>22}" for p in ("glr (worst run)", *rivals)) + "   glr/best")
+    close, apart = [], []
+    for cell in cells:
+        row = scores[cell.name]
+        glr = row["glr"]
+        best = min(row[p].mean for p in rivals)
+        close.append((glr.mean + OFFSET) / (best + OFFSET))
+        line = f"{cell.name:{wide}}{glr.mean:12,.0f} ({glr.worst:,.0f})".ljust(wide + 24)
+        print(line + "".join(f"{row[p].mean:20,.0f}" for p in rivals) + f"{close[-1]:10.2f}")
+        apart.append({p: (glr.mean + OFFSET) / (row[p].mean + OFFSET) for p in rivals})
+    print(f"\nOver {len(cells)} cells (+{OFFSET:.0f} on both sides of a ratio):")
+    print(f"  geometric mean of glr / best rival {mean_ratio(close):.3f}, worst cell {max(close):.2f}")
+    for p in rivals:
+        plain = [max(scores[c.name]["glr"].mean, 1e-3) / max(scores[c.name][p].mean, 1e-3) for c in cells]
+        kept = mean_ratio([ratio[p] for ratio in apart])
+        print(f"  geometric mean of glr / {p}: {kept:.3f}; without the offset {mean_ratio(plain):.4f}")
+
+
+def picture(part: str, cells: list[Cell], scores: dict[str, dict[str, Score]], file: Path) -> None:
+    """One panel per family, regret on a log scale, GLR in black."""
+    import matplotlib.pyplot as plt
+
+    families = list(dict.fromkeys(cell.family for cell in cells))
+    columns = 3 if len(families) > 4 else 2 if len(families) > 1 else 1
+    rows = math.ceil(len(families) / columns)
+    with style():
+        figure, axes = plt.subplots(rows, columns, figsize=(4.6 * columns, 3.3 * rows), squeeze=False)
+        for ax, family in zip(axes.flat, families, strict=False):
+            mine = [cell for cell in cells if cell.family == family]
+            at = np.arange(len(mine)) if isinstance(mine[0].x, str) else np.array([float(cell.x) for cell in mine])
+            for policy in (*PARTS[part][1], "glr"):
+                colour, marker, _ = look(policy)
+                means = [max(scores[cell.name][policy].mean, 1.0) for cell in mine]
+                ax.plot(at, means, marker, color=colour, markersize=5, label=pretty(policy))
+            ax.set_yscale("log")
+            ax.set_title(family)
+            if isinstance(mine[0].x, str):
+                ax.set_xticks(at, [str(cell.x) for cell in mine], rotation=40, ha="right", fontsize=8)
+            else:
+                ax.set_xlabel({"toy": "mean of arm 1", "fixed threshold": "random instance"}.get(
+                    family, "reference arm" if family.endswith("alpha 0") else "alpha"))  # fmt: skip
+        for ax in list(axes.flat)[len(families) :]:
+            ax.set_visible(False)
+        for ax in axes[:, 0]:
+            ax.set_ylabel("mean summed regret\n(below 1 drawn at 1)")
+        handles, labels = axes.flat[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(file)
+        plt.close(figure)
+    print(f"  picture: {file}\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Summed regret of GLR against every policy of the paper.")
+    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--slow-runs", type=int, default=20, help="runs of TS-CS where T is 5,000,000")
+    parser.add_argument("--part", choices=[*PARTS], action="append", help="all parts by default")
+    parser.add_argument("--quick", action="store_true", help="5 runs, 1 of TS-CS where T is 5,000,000")
+    parser.add_argument("--out", default="results/regret", help="where the numbers and pictures go (a file prefix)")
+    args = parser.parse_args()
+    if args.quick:
+        args.runs, args.slow_runs = 5, 1
+    for part in args.part or PARTS:
+        cells, scores = gather(part, args)
+        table(part, cells, scores)
+        picture(part, cells, scores, Path(f"{args.out}-{part}.png"))
+
+
+if __name__ == "__main__":
+    main()
