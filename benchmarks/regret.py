@@ -89,15 +89,15 @@ def reference() -> list[Cell]:
 
 
 def fixed(count: int = 50) -> list[Cell]:
-    """Random instances of 5 to 15 arms, all means within 0.1 of the threshold, at least one of them above it."""
+    """Random instances of 5 to 15 arms, all means within 0.1 of the threshold; the cheapest arm misses it."""
     rng = np.random.default_rng(2025)
     cells = []
     for k in range(count):
         arms = int(rng.integers(5, 16))
         mu0 = float(rng.uniform(0.3, 0.8))
         means = mu0 + rng.uniform(-0.1, 0.1, arms)
-        means[rng.integers(arms)] = mu0 + rng.uniform(0.0, 0.1)
-        instance = sf.Instance(rng.uniform(0.05, 1.0, arms), means, label=f"random {k + 1}")
+        means[0], means[rng.integers(1, arms)] = mu0 - rng.uniform(0.0, 0.1), mu0 + rng.uniform(0.0, 0.1)
+        instance = sf.Instance(np.sort(rng.uniform(0.05, 1.0, arms)), means, label=f"random {k + 1}")
         cells.append(Cell("fixed threshold", f"random {k + 1}", k + 1, instance, sf.FixedThreshold(mu0), 500_000))
     return cells
 
