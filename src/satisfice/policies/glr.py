@@ -34,7 +34,7 @@ CALM = 0.1
 # `patience`), because a wrong pass is a large loss: the evidence is strong by then. Measured, see docs/glr.md.
 PASSING = 0.5
 # Without a horizon, a proof may cost this much per pull so far, in units of reward.
-WORTH = 0.02
+WORTH = 0.05
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,358 @@
+"""GLR: what it believes and pays by hand, edge cases, and how often it is wrong."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import satisfice as sf
+from satisfice.errors import InvalidPolicy
+from satisfice.policies import get_policy
+from satisfice.policies.contract import Problem, State, arrange, make_problem, new_state
+from satisfice.policies.glr import (
+    ARMS,
+    CERTIFIED,
+    FEASIBLE,
+    FREE,
+    GLR,
+    MEAN,
+    NEXT,
+    PRICE,
+    VAR,
+    N,
+    Verdict,
+    believe,
+    excess,
+    level,
+    normal_cdf,
+    offer,
+    proof,
+    root,
+    verdict,
+    weigh,
+)
+from satisfice.simulate.engine import compiled_run, make_world, plain_run
+from satisfice.statistics import evidence, kl, proved
+
+RNG = np.random.default_rng(0)
+SETTINGS: list[sf.Setting] = [sf.BestReward(0.1), sf.ReferenceArm(2, 0.1), sf.FixedThreshold(0.6)]
+
+
+def setup(
+    setting: sf.Setting,
+    costs: list[float],
+    pulls: list[int],
+    wins: list[float],
+    horizon: int | None = 10_000,
+    bounded: bool = True,
+    policy: GLR | None = None,
+) -> tuple[Problem, State]:
+    policy = policy or GLR()
+    order = arrange(costs, setting, [f"arm-{i}" for i in range(len(costs))])
+    problem, state = make_problem(policy, setting, costs, order, horizon, bounded), new_state(policy, len(order))
+    state.pulls[:], state.totals[:] = pulls, wins
+    return problem, state
+
+
+def run(instance: sf.Instance, setting: sf.Setting, steps: int, horizon: int | None, seed: int, native: bool) -> State:
+    policy = GLR()
+    order = arrange(instance.costs, setting, instance.names)
+    problem = make_problem(policy, setting, instance.costs, order, horizon, instance.bounded)
+    state, zeros = new_state(policy, len(order)), np.zeros(len(order))
+    engine = compiled_run(policy) if native else plain_run(policy)
+    world = make_world(instance, order)
+    engine(
+        problem, state, world, zeros, zeros, np.array([steps]), np.zeros(1), np.zeros(1), np.random.default_rng(seed)
+    )
+    return state
+
+
+def judge(instance: sf.Instance, setting: sf.Setting, steps: int, seed: int) -> Verdict:
+    """The verdict after `steps` pulls without a horizon."""
+    order = arrange(instance.costs, setting, instance.names)
+    problem = make_problem(GLR(), setting, instance.costs, order, None, instance.bounded)
+    return verdict(problem, run(instance, setting, steps, None, seed, native=True), steps)
+
+
+def test_parameters_are_checked() -> None:
+    for wrong in ("delta=0", "delta=1", "patience=0", "exchange=-1", "growth=0", "growth=2", "sigma=0"):
+        with pytest.raises(InvalidPolicy, match=wrong.partition("=")[0]):
+            get_policy(f"glr({wrong})")
+    assert GLR(delta=0.01).label == "glr(delta=0.01)"
+
+
+def test_expected_excess_by_hand() -> None:
+    assert excess(0.0) == pytest.approx(1 / math.sqrt(2 * math.pi))
+    assert excess(3.0) - excess(-3.0) == pytest.approx(3.0)  # E[(u + X)^+] - E[(-u + X)^+] = u
+    assert excess(-9.0) == 0.0
+    assert normal_cdf(0.0) == 0.5
+
+
+def test_beliefs_by_hand() -> None:
+    # 8 of 10 with the prior's 1 of 2: mean 9/12, variance 0.75 * 0.25 / 13.
+    problem, state = setup(sf.BestReward(0.2), [1.0, 2.0, 4.0], [10, 0, 18], [8, 0, 17])
+    table, top = believe(problem, state)
+    assert table[0, N] == 12
+    assert table[0, MEAN] == 0.75
+    assert table[0, VAR] == pytest.approx(0.75 * 0.25 / 13)
+    assert table[1, MEAN] == 0.5
+    assert top == 2
+    u = root(problem, table, 0, 2)
+    # 0.75 < 0.8 * 18/20 = 0.72 is false: it looks feasible, so the root is negative.
+    assert u == pytest.approx(-math.sqrt(2 * evidence(12, 0.75, 20, 0.9, 0.8)))
+    assert table[0, FEASIBLE] == pytest.approx(normal_cdf(-u))
+    assert table[2, FEASIBLE] == 1.0
+    # The last arm costs 1 (in units of the largest cost): it is dearer by 0.75 than arm 0 if that is optimal, by 0.5
+    # than arm 1 if arm 0 is infeasible and arm 1 feasible.
+    q0, q1 = table[0, FEASIBLE], table[1, FEASIBLE]
+    assert table[2, PRICE] == pytest.approx(0.75 * q0 + 0.5 * (1 - q0) * q1 + FREE)
+    # Passing over arm 0 leads to arm 1 if that is feasible, and to arm 2 otherwise.
+    assert table[0, NEXT] == pytest.approx(0.25 * q1 + 0.75 * (1 - q1))
+
+
+def test_the_price_of_a_nat_by_hand() -> None:
+    problem, state = setup(sf.BestReward(0.0), [1.0, 2.0], [100, 100], [50, 70])
+    table, _ = believe(problem, state)
+    a, b = table[0, VAR], table[1, VAR]
+    table[0, PRICE], table[1, PRICE] = 0.1, 0.5
+    u = 3.0
+    # A pull of arm 0 adds Z a / (n (a + b)) nats, with (3^2 + 1) / 2 = 5 nats expected for Z.
+    assert offer(problem, table, 0, 1, u) == (pytest.approx(0.1 / (5 * a / (102 * (a + b)))), 0)
+    table[1, PRICE] = 0.01
+    assert offer(problem, table, 0, 1, u) == (pytest.approx(0.01 / (5 * b / (102 * (a + b)))), 1)
+
+
+def test_losses_by_hand() -> None:
+    problem, state = setup(sf.FixedThreshold(0.6), [1.0, 2.0], [98, 0], [49, 0])
+    table, top = believe(problem, state)
+    stay, go, ratio, arm, opponent = weigh(problem, table, top, 1000.0, 0)
+    u = math.sqrt(2 * 100 * kl(0.5, 0.6))
+    assert stay == pytest.approx(1000 * math.sqrt(0.25 / 101) * excess(u))
+    assert go == pytest.approx(1000 * normal_cdf(-u) * table[0, NEXT])
+    price, seller = offer(problem, table, 0, 2, u)
+    assert (ratio, arm, opponent) == (pytest.approx(min(stay, go) / price), 0, 2)
+    assert seller == 0  # a threshold sells nothing
+
+
+def test_what_is_proved_becomes_a_verdict() -> None:
+    costs, pulls = [1.0, 2.0, 3.0], [2000, 2000, 2000]
+    problem, state = setup(sf.BestReward(0.1), costs, pulls, [1000, 1700, 1750])
+    said = verdict(problem, state, 6000)
+    # 0.5 is far below 0.9 * 0.875 = 0.7875 and 0.85 well above it.
+    assert (said.arm, said.certified, said.feasible) == (1, True, True)
+    assert said.refuted_by.tolist()[0] in (1, 2)
+    assert said.refuted_by.tolist()[1:] == [-1, -1]
+    assert said.opponent == 2
+    assert said.evidence[0] > 0 > said.evidence[1]
+    weakest = min(
+        max(proved(2000, 0.5, 2000, m, 0.9) for m in (0.85, 0.875)),
+        proved(2000, 0.85, 2000, 0.875, 0.9),
+        proved(2000, 0.85, 2000, 0.5, 0.9),
+    )
+    # Four comparisons can fail with three arms: 2 (K - 1).
+    assert said.risk == pytest.approx(4 * math.exp(-weakest))
+    assert said.risk <= 0.05
+
+
+def test_a_close_call_is_not_certified() -> None:
+    problem, state = setup(sf.BestReward(0.1), [1.0, 2.0], [2000, 2000], [1580, 1750])
+    said = verdict(problem, state, 4000)  # 0.79 against 0.7875
+    assert (said.arm, said.certified) == (0, False)
+    assert said.risk == 1.0
+
+
+def test_levels_by_hand() -> None:
+    for setting, failures in zip(SETTINGS, (4, 2, 3), strict=True):
+        problem, _ = setup(setting, [1.0, 2.0, 3.0], [0, 0, 0], [0, 0, 0])
+        assert level(problem) == pytest.approx(math.log(failures / 0.05))
+
+
+def test_every_arm_below_a_fixed_threshold() -> None:
+    problem, state = setup(sf.FixedThreshold(0.9), [1.0, 2.0, 3.0], [3000] * 3, [1500, 2100, 1800])
+    said = verdict(problem, state, 9000)
+    assert (said.arm, said.certified, said.feasible) == (1, False, False)
+    assert said.refuted_by.tolist() == [3, 3, 3]
+    assert GLR.decide(problem, state, 9000, RNG)[0] == 1
+
+
+def test_the_best_one_found_is_played_when_no_arm_is_good_enough() -> None:
+    state = run(sf.Instance([1, 2, 3], [0.3, 0.6, 0.5]), sf.FixedThreshold(0.8), 20_000, 20_000, 0, native=True)
+    assert state.pulls[1] > 16_000
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_plain_and_compiled_runs_are_equal(setting: sf.Setting) -> None:
+    instance = sf.Instance([0.1, 0.5, 0.9], [0.5, 0.7, 0.75])
+    for horizon in (3000, None):
+        plain = run(instance, setting, 3000, horizon, 1, native=False)
+        native = run(instance, setting, 3000, horizon, 1, native=True)
+        assert plain.pulls.tolist() == native.pulls.tolist()
+        assert plain.ints.tolist() == native.ints.tolist()
+
+
+@pytest.mark.parametrize(
+    ("costs", "means"),
+    [
+        ([1.0], [0.5]),
+        ([0.0, 0.0], [0.0, 1.0]),
+        ([1.0, 1.0, 1.0], [1.0, 0.0, 1.0]),
+        ([2.0, 1.0, 1.0], [0.9, 0.1, 0.8]),
+        ([1.0, 2.0], [0.0, 0.0]),
+    ],
+)
+@pytest.mark.parametrize("alpha", [0.0, 0.2, 1.0])
+@pytest.mark.parametrize("horizon", [1, 2, 400])
+def test_corners(costs: list[float], means: list[float], alpha: float, horizon: int) -> None:
+    instance = sf.Instance(costs, means)
+    for setting in (sf.BestReward(alpha), sf.ReferenceArm(0, alpha), sf.FixedThreshold(alpha)):
+        state = run(instance, setting, horizon, horizon, 3, native=True)
+        assert state.pulls.sum() == horizon
+
+
+def test_alpha_one_needs_no_second_look() -> None:
+    state = run(sf.Instance([1, 2, 3], [0.0, 0.5, 1.0]), sf.BestReward(1.0), 1000, 1000, 0, native=True)
+    assert state.pulls.tolist() == [1000, 0, 0]
+
+
+def test_ties_in_cost_are_played_by_merit() -> None:
+    for means in ([0.2, 0.9, 0.85], [0.9, 0.2, 0.85]):
+        state = run(sf.Instance([1, 1, 2], means), sf.BestReward(0.2), 5000, 5000, 2, native=True)
+        assert int(state.pulls.argmax()) == int(np.argmax(means))
+        assert state.pulls.max() > 4500
+
+
+def test_gaussian_rewards_use_sigma() -> None:
+    instance = sf.Instance([1, 2, 3], [10.0, 14.0, 15.0], reward="gaussian", sigma=2.0)
+    for policy in (GLR(), GLR(sigma=2.0)):
+        result = sf.simulate(instance, sf.BestReward(0.1), [policy], 20_000, runs=5, seed=1)[policy.label]
+        assert (result.pulls.argmax(axis=1) == 1).all()
+    problem, state = setup(sf.BestReward(0.0), [1, 2], [9, 9], [9.0, 18.0], bounded=False, policy=GLR(sigma=2.0))
+    # 81/10 pulls count: (1 - 2)^2 / (2 * 4 * 2 * 10/81) - 2 * log(10) / 2 is below 0, so nothing is proved.
+    assert proof(problem, state, 0, 1) == 0.0
+    state.pulls[:], state.totals[:] = [900, 900], [900, 1800]
+    z = 1 / (8 * 2 * 901 / 810_000) - math.log(901)
+    assert proof(problem, state, 0, 1) == pytest.approx(z)
+    assert proof(problem, state, 1, 0) == pytest.approx(-z)
+
+
+def test_the_unit_of_cost_does_not_matter() -> None:
+    instance = sf.Instance([0.1, 0.35, 0.9, 1.0], [0.6, 0.75, 0.8, 0.7])
+    results = [
+        sf.simulate(instance.replace(costs=instance.costs * unit), sf.BestReward(0.1), "glr", 20_000, runs=5, seed=3)
+        for unit in (1, 1000)
+    ]
+    assert results[0]["glr"].pulls.tolist() == results[1]["glr"].pulls.tolist()
+
+
+def test_an_exchange_rate_changes_what_a_proof_is_worth() -> None:
+    # With a unit of reward worth 100 times the largest cost, dear pulls are almost free, so far more are made.
+    instance = sf.Instance([0.1, 1.0], [0.70, 0.76])
+    result = sf.simulate(instance, sf.BestReward(0.05), [GLR(), GLR(exchange=100)], 20_000, runs=10, seed=0)
+    few, many = (r.pulls[:, 1].mean() for r in result.values())
+    assert many > 3 * few
+
+
+def test_the_order_of_the_arms_does_not_matter() -> None:
+    instance = sf.Instance([0.1, 0.35, 0.9, 1.0], [0.6, 0.75, 0.8, 0.7])
+    order = [2, 0, 3, 1]
+    other = sf.Instance(instance.costs[order], instance.means[order])
+    straight = sf.simulate(instance, sf.BestReward(0.1), "glr", 20_000, runs=5, seed=3)["glr"].pulls
+    mixed = sf.simulate(other, sf.BestReward(0.1), "glr", 20_000, runs=5, seed=3)["glr"].pulls
+    assert mixed.tolist() == straight[:, order].tolist()
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 5000), st.floats(0, 1)), min_size=3, max_size=3),
+    st.sampled_from(SETTINGS),
+    st.sampled_from([None, 1, 1000, 10**7]),
+    st.integers(0, 10**6),
+)
+def test_any_sums_get_an_answer(
+    arms: list[tuple[int, float]], setting: sf.Setting, horizon: int | None, late: int
+) -> None:
+    """Rewards may be late, pulls may be more or fewer than a lease said, and the memory may be of another time."""
+    problem, state = setup(setting, [0.0, 1.0, 1.0], [n for n, _ in arms], [n * m for n, m in arms], horizon)
+    t = int(state.pulls.sum())
+    before = verdict(problem, state, t)
+    state.ints[ARMS::3] = late
+    for _ in range(3):
+        arm, pulls = GLR.decide(problem, state, t, RNG)
+        assert 0 <= arm < 3
+        assert 1 <= pulls <= 1 + 0.1 * max(state.pulls)
+    after = verdict(problem, state, t)
+    assert (before.arm, before.certified, before.risk) == (after.arm, after.certified, after.risk)
+    assert 0.0 <= after.risk <= 1.0
+
+
+def test_a_certificate_falls_when_rewards_are_corrected() -> None:
+    problem, state = setup(sf.FixedThreshold(0.5), [1.0, 2.0], [400, 0], [380, 0], horizon=None)
+    assert GLR.decide(problem, state, 400, RNG)[0] == 0
+    assert state.ints[CERTIFIED] == 1
+    state.totals[0] = 100.0
+    state.pulls[0] = 480
+    GLR.decide(problem, state, 480, RNG)
+    assert state.ints[CERTIFIED] == 0
+    assert verdict(problem, state, 480).refuted_by.tolist() == [2, -1]
+
+
+def test_an_arm_that_is_passed_over_is_remembered_with_its_reason() -> None:
+    state = run(sf.Instance([1, 2, 3], [0.2, 0.8, 0.85]), sf.BestReward(0.1), 20_000, 20_000, 0, native=True)
+    until, since, because = state.ints[ARMS : ARMS + 3]
+    assert 0 < since < until
+    assert because - 1 in (1, 2)
+    assert state.ints[ARMS + 5] == 0
+
+
+def test_near_ties_are_not_paid_for() -> None:
+    # 0.003 below the threshold over 10,000 pulls loses 30; a proof would need 100,000s of pulls of a dear arm.
+    instance = sf.Instance([0.01, 1.0], [0.807, 0.9])
+    result = sf.simulate(instance, sf.BestReward(0.1), "glr", 10_000, runs=50, seed=0)["glr"]
+    assert (result.cost_regret + result.quality_regret).mean() < 250
+
+
+def test_regret_is_a_fraction_of_the_papers_policies() -> None:
+    # 1,500 pulls of every arm cost PE-CS 1,000s here; the measured means are 20 to 100 times apart.
+    result = sf.simulate(
+        sf.load_instance("toy:0.84"), sf.BestReward(0.2), ["glr", "pe-cs(kappa=5)", "etc-cs"], 500_000, runs=20, seed=0
+    )
+    glr, *rest = ((r.cost_regret + r.quality_regret).mean() for r in result.values())
+    assert glr < min(rest) / 20
+
+
+def test_wrong_settlements_are_rare() -> None:
+    # Measured: no wrong arm in 1,000 runs of this cell (toy 0.78, a wrong arm loses 10,000s). Were the chance 2%,
+    # at least 8 among 100 runs would have probability 0.1%.
+    result = sf.simulate(sf.load_instance("toy:0.78"), sf.BestReward(0.2), "glr", 500_000, runs=100, seed=0)["glr"]
+    assert ((result.cost_regret + result.quality_regret) > 5000).sum() < 8
+
+
+@pytest.mark.parametrize(
+    ("means", "setting", "least"),
+    [
+        ([0.5, 0.8, 0.9], sf.BestReward(0.2), 40),
+        ([0.8, 0.5, 0.9], sf.BestReward(0.2), 40),
+        ([0.5, 0.75, 0.8], sf.ReferenceArm(2, 0.2), 40),
+        ([0.5, 0.7, 0.9], sf.FixedThreshold(0.6), 40),
+        ([0.71, 0.75, 0.9], sf.BestReward(0.2), 0),
+        ([0.73, 0.5, 0.9], sf.BestReward(0.2), 0),
+        ([0.59, 0.61, 0.9], sf.FixedThreshold(0.6), 0),
+    ],
+)
+def test_certified_verdicts_hold_at_any_time(means: list[float], setting: sf.Setting, least: int) -> None:
+    # delta = 0.05 over 150 runs that stop at random: were the error exactly 5%, more than 17 wrong ones would have
+    # probability 0.1% (binomial). Where the gaps are clear, many runs must get as far as a verdict.
+    instance = sf.Instance([0.1, 0.3, 1.0], means)
+    best = setting.optimal_arm(instance)
+    rng = np.random.default_rng(11)
+    certified = wrong = 0
+    for seed in range(150):
+        said = judge(instance, setting, int(math.exp(rng.uniform(math.log(100), math.log(100_000)))), seed)
+        certified += said.certified
+        wrong += said.certified and said.arm != best
+    assert wrong <= 17
+    assert certified >= least
