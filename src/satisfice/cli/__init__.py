@@ -61,12 +61,10 @@ def make_app() -> typer.Typer:
     ) -> None:
         pass
 
-    from importlib.util import find_spec  # TEMP
-
-    for name in [n for n in COMMANDS if find_spec("satisfice.cli." + n)]:
+    for name in COMMANDS:
         module = importlib.import_module(f"satisfice.cli.{name}")
         app.command(name)(getattr(module, name))
-    for name in [n for n in GROUPS if find_spec("satisfice.cli." + n)]:
+    for name in GROUPS:
         app.add_typer(importlib.import_module(f"satisfice.cli.{name}").app, name=name)
     return app
 
