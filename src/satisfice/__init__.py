@@ -15,19 +15,25 @@ from satisfice.problem import BestReward, FixedThreshold, Instance, ReferenceArm
 if TYPE_CHECKING:
     from satisfice import bounds as bounds
     from satisfice import instances as instances
+    from satisfice import plots as plots
     from satisfice.instances import load_instance as load_instance
     from satisfice.policies import Policy as Policy
     from satisfice.policies import all_policies as all_policies
     from satisfice.policies.asymmetric_pe import AsymmetricPE as AsymmetricPE
     from satisfice.policies.etc_cs import ETCCS as ETCCS
     from satisfice.policies.ft_ucb import FTUCB as FTUCB
+    from satisfice.policies.glr import GLR as GLR
     from satisfice.policies.pe import PE as PE
     from satisfice.policies.pe_cs import PECS as PECS
+    from satisfice.policies.ts_cs import TSCS as TSCS
     from satisfice.policies.ucb_cs import UCBCS as UCBCS
     from satisfice.simulate import Result as Result
     from satisfice.simulate import Results as Results
     from satisfice.simulate import load_results as load_results
     from satisfice.simulate import simulate as simulate
+    from satisfice.studies import create_study as create_study
+    from satisfice.studies import load_study as load_study
+    from satisfice.studies import replay as replay
 
 __version__ = "0.1.0"
 

@@ -38,8 +38,9 @@ def test_bounds_are_cut_to_the_unit_interval() -> None:
     state.pulls[:] = [100, 4]
     state.totals[:] = [50, 2]
     # 0.5 + 2 / 10 = 0.7 and 0.5 - 2 / 10 = 0.3; 0.5 + 2 / 2 is cut to 1, 0.5 - 2 / 2 to 0.
-    assert upper(state.pulls[0], state.totals[0], 2.0) == pytest.approx(0.7) and lower(state.pulls[0], state.totals[0], 2.0) == pytest.approx(0.3)
-    assert upper(state.pulls[1], state.totals[1], 2.0) == 1 and lower(state.pulls[1], state.totals[1], 2.0) == 0
+    n, total = state.pulls, state.totals
+    assert upper(n[0], total[0], 2.0) == pytest.approx(0.7) and lower(n[0], total[0], 2.0) == pytest.approx(0.3)
+    assert upper(n[1], total[1], 2.0) == 1 and lower(n[1], total[1], 2.0) == 0
 
 
 def test_every_arm_first() -> None:
