@@ -12,7 +12,7 @@ import satisfice as sf
 from satisfice.errors import InvalidPolicy
 from satisfice.policies import get_policy
 from satisfice.policies.contract import SWEEP, Problem, State, arrange, make_problem, new_state
-from satisfice.policies.ts_cs import TSCS
+from satisfice.policies.ts_cs import FROM, TSCS
 from satisfice.simulate.engine import compiled_run, make_world, plain_run
 from satisfice.simulate.native import compile_native
 from stats import reject
@@ -55,7 +55,9 @@ def literal_steps(costs: Floats, S: Floats, F: Floats, alpha: float, steps: int,
 
 @njit
 def leased_steps(problem: Problem, state: State, t: int, steps: int, most: int, rng: np.random.Generator) -> Ints:
-    """The same with the leases of the rule, of which at most `most` pulls are carried out."""
+    """The same with the leases of the rule, of which at most `most` pulls are carried out.
+
+    The posteriors stay, so the pulls are booked by moving what the rule remembers of the pulls before them."""
     pairs = np.zeros((len(problem.costs), len(problem.costs)), dtype=np.int64)
     done, last = 0, 0
     while done < steps:
@@ -65,6 +67,7 @@ def leased_steps(problem: Problem, state: State, t: int, steps: int, most: int, 
         pairs[arm, arm] += pulls - 1
         last = arm
         done += pulls
+        state.ints[FROM] -= pulls
     return pairs
 
 
@@ -172,6 +175,35 @@ def test_rewards_that_come_from_elsewhere(S: list[int], F: list[int]) -> None:
         counted += leased_steps(problem, state, 2010, steps, 10**9, rng)
     expected = literal_steps(*(np.array(x, dtype=float) for x in (costs, S, F)), 0.25, 50 * steps, rng)
     assert not differ(counted.sum(axis=0), expected.sum(axis=0))
+
+
+@njit
+def interrupted_steps(problem: Problem, state: State, leases: int, rng: np.random.Generator) -> Ints:
+    """How often each arm is played when, during every lease, rewards of the last arm come in or are taken back."""
+    last = len(problem.costs) - 1
+    played = np.zeros(len(problem.costs), dtype=np.int64)
+    t = state.pulls.sum()
+    for i in range(leases):
+        arm, pulls = decide(problem, state, t, rng)
+        played[arm] += pulls
+        state.ints[FROM] -= pulls
+        state.totals[last] = 10 if i % 2 else 5
+        t += pulls + 1
+    return played
+
+
+def test_rewards_that_come_during_leases() -> None:
+    # The third arm never matters: with 10 of 105, as with 5 of 105, no sample comes near the 0.6 of the first. But its
+    # posterior jumps during every lease, also during those that end because the step after them is a rare one, and such
+    # a step must not be lost.
+    rng = np.random.default_rng(11)
+    problem, state = setup([1, 2, 3], [6000, 70, 5], [4000, 25, 100], 0.25)
+    played = interrupted_steps(problem, state, 60_000, rng)
+    assert played.sum() > 120_000  # leases of several pulls
+    S, F = np.array([6000.0, 70.0, 5.0]), np.array([4000.0, 25.0, 100.0])
+    expected = literal_steps(np.array([1.0, 2.0, 3.0]), S, F, 0.25, 400_000, rng).sum(axis=0)
+    assert expected[1] > 1000
+    assert not differ(played, expected)
 
 
 @njit

@@ -25,7 +25,11 @@ THETA = 12  # the sample of this step, -1 when it has not been drawn
 PULLS, TOTAL = 13, 14  # what `WON` and `LOST` were made of
 ROWS = 15
 # Places in `state.ints`; the place on the line of `settle` is kept behind the table.
-LAST, DUE, TUNE, SURE = 0, 1, 2, 3
+TUNE = 0  # the time at which intervals are chosen next
+SURE = 1  # the sure arm, -1 when there is none
+LEFT = 2  # the number of steps before the next one in which a sample may lie outside its interval
+FROM, LEASED = 3, 4  # pulls of the sure arm when it was leased, and for how many; 0 after a lease of another arm
+POINT = 5  # 1 when that lease ends where it does because of `LEFT`
 NEVER = 1 << 62
 # An arm that would leave its interval more often than this gets the interval [0, 1] instead.
 OPEN = 0.75
@@ -63,7 +67,7 @@ class TSCS(Policy):
     bounded_only = True
 
     def memory(self, arms: int) -> tuple[int, int]:
-        return 4, ROWS * arms + 1
+        return 6, ROWS * arms + 1
 
     @staticmethod
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
@@ -73,27 +77,33 @@ class TSCS(Policy):
         scale = 1.0 - problem.alpha
         ints = state.ints
         table = state.floats[:-1].reshape((ROWS, arms))
-        # The time of the next sample outside its interval has no memory: it may be drawn anew whenever bounds change
-        # or the pulls did not go as leased, such as when two decisions are asked for at the same `t`, as long as the
-        # time of drawing anew does not depend on what was drawn. So a lease also ends where the intervals are tuned.
-        stale = not ints[LAST] < t <= ints[DUE]
-        if not count(table, state.pulls, state.totals):
-            renew(table)
-            stale = True
-        if t >= ints[TUNE] or t < ints[LAST]:
-            tune(table, problem.costs, scale)
-            ints[TUNE] = t + 32 + arms + t // 64
-            stale = True
-        if stale:
-            add_up(table)
-            ints[SURE] = sure(table, problem.costs, scale)
-            ints[DUE], state.floats[-1] = settle(t, rng.standard_exponential(), table[REACH, -1])
-        ints[LAST] = t
+        done = 1
+        due = False
+        if ints[LEASED] > 0:
+            done = state.pulls[ints[SURE]] - ints[FROM]
+            due = ints[POINT] == 1 and done >= ints[LEASED]
+            ints[LEFT] -= max(0, min(done, ints[LEASED]))
+        # The number of steps has no memory: it may be drawn anew at any time that does not depend on it. A lease that
+        # ended because of it is no such time; then whatever else came up meanwhile has to wait for one step.
+        held = count(table, state.pulls, state.totals, due)
+        if not due:
+            if not held:
+                renew(table)
+            tuning = t >= ints[TUNE]
+            if tuning:
+                tune(table, problem.costs, scale)
+                ints[TUNE] = t + 32 + arms + t // 64
+            # Nothing done: a second decision from the same state, which must not repeat the first.
+            if tuning or not held or done <= 0:
+                add_up(table)
+                ints[SURE] = sure(table, problem.costs, scale)
+                ints[LEFT], state.floats[-1] = settle(rng.standard_exponential(), table[REACH, -1])
+            held = True
         b = ints[SURE]
-        if t == ints[DUE] or b < 0:
-            special = b < 0
+        special = b < 0
+        if special or ints[LEFT] == 0:
             table[THETA, :] = -1.0
-            if t == ints[DUE]:
+            if ints[LEFT] == 0:
                 k = 0
                 place = state.floats[-1]
                 while place < table[REACH, -1]:
@@ -102,15 +112,17 @@ class TSCS(Policy):
                     table[THETA, k] = outside(table, k, rng)
                     special = special or table[THETA, k] >= 0.0
                     place = table[REACH, k] + rng.standard_exponential()
-                ints[DUE], state.floats[-1] = settle(t, place, table[REACH, -1])
-            if special:
-                arm = choose(table, problem.costs, scale, rng)
-                if arm != b:
-                    return arm, 1
-        if not problem.binary:
-            return b, 1
+                ints[LEFT], state.floats[-1] = settle(place, table[REACH, -1])
+            arm = choose(table, problem.costs, scale, rng) if special else b
+            if arm != b or not held or t >= ints[TUNE]:
+                ints[LEFT] -= 1
+                ints[LEASED] = 0
+                return arm, 1
         room = min(table[WON_MAX, b] - table[WON, b], table[LOST_MAX, b] - table[LOST, b])
-        return b, int(min(ints[DUE] - t, ints[TUNE] - t, room + 1.0))
+        most = min(ints[TUNE] - t, int(min(room, LIMIT)) + 1) if problem.binary else 1
+        ints[FROM], ints[LEASED] = state.pulls[b], min(most, ints[LEFT])
+        ints[POINT] = 1 if ints[LEFT] < most else 0
+        return b, ints[LEASED]
 
     @staticmethod
     def learn(problem: Problem, state: State, arm: int, pulls: int, total: float, rng: np.random.Generator) -> None:
@@ -120,19 +132,23 @@ class TSCS(Policy):
             state.floats[EXCESS * len(problem.costs) + arm] += whole + success - total
 
 
-def count(table: Floats, pulls: Ints, totals: Floats) -> bool:
-    """Bring S and F up to date; mark the bounds that do not hold for them with -1. False if there are such."""
+def count(table: Floats, pulls: Ints, totals: Floats, wait: bool) -> bool:
+    """Bring S and F up to date; False if bounds do not hold for some.
+
+    These are then marked with -1, to be renewed; with `wait`, their S and F are left as they were."""
     held = True
     for k in range(len(pulls)):
         if pulls[k] != table[PULLS, k] or totals[k] != table[TOTAL, k]:
-            table[PULLS, k], table[TOTAL, k] = pulls[k], totals[k]
             # A whole number, however the rewards were rounded.
             won = min(max(math.floor(totals[k] + table[EXCESS, k] + 0.5), 0.0), float(pulls[k]))
             lost = pulls[k] - won
-            table[WON, k], table[LOST, k] = won, lost
             if not (table[WON_MIN, k] <= won <= table[WON_MAX, k] and table[LOST_MIN, k] <= lost <= table[LOST_MAX, k]):
-                table[BELOW, k] = -1.0
                 held = False
+                if wait:
+                    continue
+                table[BELOW, k] = -1.0
+            table[PULLS, k], table[TOTAL, k] = pulls[k], totals[k]
+            table[WON, k], table[LOST, k] = won, lost
     return held
 
 
@@ -187,12 +203,12 @@ def add_up(table: Floats) -> None:
         table[REACH, k] = total
 
 
-def settle(t: int, place: float, length: float) -> tuple[int, float]:
-    """The step in which a place on the line lies, when the line begins with step `t`, and its place in that step."""
+def settle(place: float, length: float) -> tuple[int, float]:
+    """The step in which a place on the line lies, counted from 0, and the place within that step."""
     if place >= length * 1e15:
         return NEVER, 0.0
     steps = math.floor(place / length)
-    return t + int(steps), place - steps * length
+    return int(steps), place - steps * length
 
 
 def outside(table: Floats, k: int, rng: np.random.Generator) -> float:
