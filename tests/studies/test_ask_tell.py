@@ -92,6 +92,20 @@ def test_corrections_are_exact(make: Callable[..., Study]) -> None:
     assert study.status().arms[1].mean == 0.2 / 2
 
 
+def test_a_policy_that_learns_from_every_reward_learns_a_correction() -> None:
+    """TS-CS counts a reward of 0.3 as a success or a failure at random; corrected to 1, it is a success."""
+    corrected, told = (create_study("s", ARMS, sf.BestReward(0.1), "ts-cs", seed=1) for _ in range(2))
+    for study in (corrected, told):
+        study.ask()
+    corrected.tell(1, 0.3)
+    corrected.tell(1, 1.0, correct=True)
+    told.tell(1, 1.0)
+    with corrected._ledger as one, told._ledger as two:
+        assert one.state.floats.tolist() == two.state.floats.tolist()
+        assert one.state.totals.tolist() == two.state.totals.tolist()
+    assert corrected.check().agrees
+
+
 def test_abandoned_decisions_count_as_nothing(make: Callable[..., Study]) -> None:
     study = make()
     one, two = study.ask(), study.ask()

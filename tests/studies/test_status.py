@@ -62,7 +62,11 @@ def test_refuted_by_the_threshold_and_certified() -> None:
     verdict = study.verdict()
     assert (verdict.state, verdict.leader) == ("certified", "b")
     assert 1 - verdict.sure == pytest.approx(2 * math.exp(-(40 * math.log(2) - penalty(40, 0.0))))
-    assert verdict.certified_after is not None and 40 < verdict.certified_after <= 80
+    # n ones of b are proof when 2 exp(-(n log 2 - penalty)) <= 0.05, from n = 8 on. Looks are at 46 rewards (n = 6) and
+    # at 51 (n = 11).
+    errors = [2 * math.exp(-(n * math.log(2) - penalty(n, 1.0))) for n in (7, 8)]
+    assert errors[0] > 0.05 >= errors[1]
+    assert verdict.certified_after == 51
     assert verdict.sentence.startswith(
         "'b' is the cheapest arm that is good enough (at least 0.5): more than 99.9% sure"
     )
@@ -84,6 +88,10 @@ def test_refuted_by_the_best_arm() -> None:
     verdict = study.verdict()
     assert (verdict.state, verdict.leader) == ("certified", "b")
     assert [(r.arm, r.by) for r in verdict.refuted] == [("a", "b")]
+    # The weakest proof is that b (all ones) reaches 0.9 x c (all ones): Z = 200 log(1 / 0.9) = 21.07 nats, at x = 1.
+    # Two penalties are paid, and there are 2 (3 - 1) ways to be wrong: the error is 4 exp(-(21.07 - 2 x 3.22)) = 2e-6.
+    assert penalty(200, 1.0) == pytest.approx(3.22, abs=0.01)
+    assert 1 - verdict.sure == pytest.approx(4 * math.exp(-(200 * math.log(1 / 0.9) - 2 * penalty(200, 1.0))), rel=1e-6)
     assert verdict.threshold == pytest.approx(0.9)
     assert "95" in f"{study.status().confidence:.2f}"
     study.retire_arm("b")  # what a was refuted by is gone; c refutes it too

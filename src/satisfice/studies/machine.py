@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass, fields
+from dataclasses import fields
+from operator import attrgetter
 from typing import cast
 
 import numpy as np
@@ -24,64 +25,17 @@ import numpy as np
 from satisfice.errors import InvalidStudy
 from satisfice.policies.contract import SWEEP, Policy, Problem, State, arrange, make_problem, new_state
 from satisfice.problem import BestReward, FixedThreshold, ReferenceArm
+from satisfice.studies.arms import UNIT, Arm, Lease
 from satisfice.studies.config import Config, check_cost, check_name
 from satisfice.studies.rules import decide
 from satisfice.studies.verdict import REFUTED, Fact, judge
 
-UNIT = 1 << 80
 # Why an arm was served: as a pull of the lease; beyond it, while its rewards are outstanding, as the arm that would win
 # now or as the lease's arm once more; in place of an excluded arm.
 LEASE, INTERIM, EXTRA, STANDIN = "lease", "interim", "extra", "standin"
 AGAIN = 8
 # Verdicts are looked at again when the number of rewards has grown by this factor.
 LOOK = 1.1
-
-
-@dataclass(slots=True)
-class Arm:
-    """An arm with its counts. `asked` = `pulls` (rewards counted) + `dropped` (came to nothing) + pending."""
-
-    name: str
-    cost: float
-    retired: bool = False
-    asked: int = 0
-    pulls: int = 0
-    dropped: int = 0
-    units: int = 0  # sum of the rewards, in UNITs
-    # What was spent up to the last change of cost, and what playing this arm always would have cost up to then.
-    asked_before: int = 0
-    spent_before: float = 0.0
-    since: int = 0
-    would_before: float = 0.0
-
-    @property
-    def pending(self) -> int:
-        return self.asked - self.pulls - self.dropped
-
-    @property
-    def mean(self) -> float:
-        """Mean reward on [0, 1]; nan before the first."""
-        return self.units / (UNIT * self.pulls) if self.pulls else math.nan
-
-    @property
-    def spent(self) -> float:
-        return self.spent_before + (self.asked - self.asked_before) * self.cost
-
-    def would(self, decisions: int) -> float:
-        """What all decisions would have cost on this arm (those before it existed: at its first cost)."""
-        return self.would_before + (decisions - self.since) * self.cost
-
-
-@dataclass(slots=True)
-class Lease:
-    """What the rule asked for last. `left` counts missing rewards; of a sweep, arms with missing rewards."""
-
-    number: int = 0
-    arm: int = 0  # in the rule's order, or SWEEP
-    pulls: int = 0
-    handed: int = 0
-    left: int = 0
-    missing: list[int] | None = None  # of a sweep: missing rewards per arm, in the rule's order
 
 
 class Machine:
@@ -357,7 +311,7 @@ class Machine:
             "clock": self.clock,
             "closed": self.closed,
             "touched": self._touched,
-            "arms": [[getattr(arm, name) for name in _ARM_FIELDS] for arm in self.arms],
+            "arms": [list(_values(arm)) for arm in self.arms],
             "lease": [lease.number, lease.arm, lease.pulls, lease.handed, lease.left, lease.missing],
             "scanned": self.scanned,
             "due": self.due,
@@ -374,8 +328,15 @@ class Machine:
         }
 
     @classmethod
-    def restore(cls, config: Config, version: int, book: dict[str, object], memory: dict[str, object]) -> Machine:
-        """The machine from the data of `book` and `memory`."""
+    def restore(
+        cls,
+        config: Config,
+        version: int,
+        book: dict[str, object],
+        memory: dict[str, object],
+        old: Machine | None = None,
+    ) -> Machine:
+        """The machine from the data of `book` and `memory`. An `old` one that nobody uses any more saves time."""
         machine = cls.__new__(cls)
         machine.config = config
         machine.version = version
@@ -389,9 +350,13 @@ class Machine:
         machine.look = cast(int, book["look"])
         machine.facts = [Fact(*values) for values in cast("list[list[object]]", book["facts"])]  # type: ignore[arg-type]
         machine.learns = type(config.policy).learn is not Policy.learn
-        machine.rng = np.random.Generator(np.random.PCG64(0))
+        machine.rng = np.random.Generator(np.random.PCG64(0)) if old is None else old.rng
         machine.rng.bit_generator.state = cast("dict[str, object]", memory["rng"])
-        machine._arrange()
+        if old is not None and [arm.price_tag for arm in old.arms] == [arm.price_tag for arm in machine.arms]:
+            machine.order, machine.rank = old.order, old.rank
+            machine.problem, machine.state = old.problem, old.state
+        else:
+            machine._arrange()
         machine._fill()
         machine.state.ints[:] = cast("list[int]", memory["ints"])
         machine.state.floats[:] = cast("list[float]", memory["floats"])
@@ -399,4 +364,4 @@ class Machine:
         return machine
 
 
-_ARM_FIELDS = tuple(field.name for field in fields(Arm))
+_values = attrgetter(*(field.name for field in fields(Arm)))

@@ -13,8 +13,9 @@ Nothing ever un-counts a reward, so the pulls of an arm never fall.
 from __future__ import annotations
 
 from satisfice.errors import InvalidStudy, RewardConflict
+from satisfice.studies.arms import UNIT
 from satisfice.studies.config import Config
-from satisfice.studies.machine import UNIT, Machine
+from satisfice.studies.machine import Machine
 from satisfice.studies.records import ABANDONED, EXPIRED, OPEN, TOLD, Row
 
 

@@ -201,7 +201,7 @@ class SQLLedger(Ledger):
         version, book, memory = execute(self._say.read_state, (known, known, self._study)).fetchone()
         if book is None and self._machine is not None:
             return self._machine
-        return Machine.restore(self.config, version, json.loads(book), json.loads(memory))
+        return Machine.restore(self.config, version, json.loads(book), json.loads(memory), self._machine)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
