@@ -52,7 +52,7 @@ class ETCCS(Policy):
             return SWEEP, sweeps
         width = math.sqrt(2 * math.log(problem.horizon))
         scale = 1.0 - problem.alpha
-        top, second, ell = -1.0, -1.0, -1
+        top, second, ell = -math.inf, -math.inf, 0
         for k in range(arms):
             index = lower(state.pulls[k], state.totals[k], width)
             if index > top:
@@ -60,7 +60,7 @@ class ETCCS(Policy):
             else:
                 second = max(second, index)
         chosen = -1
-        best = cheaper = tied = -1.0
+        best = cheaper = tied = -math.inf
         for k in range(arms):
             if chosen >= 0 and problem.costs[k] > problem.costs[chosen]:
                 break
@@ -73,7 +73,8 @@ class ETCCS(Policy):
             else:
                 cheaper = max(cheaper, index)
         if not problem.bounded:
-            return chosen, 1
+            # With means below 0 nobody may reach (1 - alpha) times the largest one; the paper has no such case.
+            return chosen if chosen >= 0 else ell, 1
         # The choice stands while the arm's UCB is at least the threshold that the others' LCBs set and ahead of arms
         # of its own cost, and, where its own LCB sets the threshold, while that keeps the cheaper arms below it.
         others = second if chosen == ell else top

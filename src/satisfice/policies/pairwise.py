@@ -71,5 +71,6 @@ def compare(problem: Problem, state: State, ell: int, kappa: int) -> Lease:
             return i + 1, 1  # the paper samples the next candidate at once, whatever it has
         else:
             ints[OMEGA + i] = omega_i + 1
-            ints[OMEGA + ell] = max(omega_i + 1, ints[OMEGA + ell])
+            if is_open(problem.horizon, omega_i + 1):
+                ints[OMEGA + ell] = max(omega_i + 1, ints[OMEGA + ell])
     return ints[WINNER], max(problem.horizon, 1)

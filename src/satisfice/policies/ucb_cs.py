@@ -35,7 +35,7 @@ class UCBCS(Policy):
             return SWEEP, 1
         width = math.sqrt(2 * math.log(problem.horizon))
         scale = 1.0 - problem.alpha
-        top, second, ell = -1.0, -1.0, problem.reference
+        top, second, ell = -math.inf, -math.inf, problem.reference
         for k in range(arms):
             index = upper(state.pulls[k], state.totals[k], width)
             if problem.reference < 0 and index > top:
@@ -45,7 +45,7 @@ class UCBCS(Policy):
         if problem.reference >= 0:
             top = upper(state.pulls[ell], state.totals[ell], width)
         chosen = -1
-        best = cheaper = tied = -1.0
+        best = cheaper = tied = -math.inf
         for k in range(arms):
             if chosen >= 0 and problem.costs[k] > problem.costs[chosen]:
                 break
@@ -58,7 +58,8 @@ class UCBCS(Policy):
             else:
                 cheaper = max(cheaper, index)
         if not problem.bounded:
-            return chosen, 1
+            # With means below 0 nobody may reach (1 - alpha) times the largest one; the paper has no such case.
+            return chosen if chosen >= 0 else ell, 1
         # The choice stands while the arm's UCB is at least `level`: it must reach the threshold that the others
         # set, stay ahead of arms of its own cost, and, where it sets the threshold, keep the cheaper arms below it.
         level = tied
