@@ -12,29 +12,23 @@ from hypothesis import strategies as st
 import satisfice as sf
 from satisfice.errors import InvalidPolicy
 from satisfice.policies import get_policy
-from satisfice.policies.contract import Problem, State, arrange, make_problem, new_state
-from satisfice.policies.glr import (
-    ARMS,
-    CERTIFIED,
+from satisfice.policies.beliefs import (
     FEASIBLE,
     FREE,
-    GLR,
     MEAN,
     NEXT,
     PRICE,
     VAR,
     N,
-    Verdict,
     believe,
     excess,
-    level,
     normal_cdf,
     offer,
-    proof,
     root,
-    verdict,
     weigh,
 )
+from satisfice.policies.contract import Problem, State, arrange, make_problem, new_state
+from satisfice.policies.glr import ARMS, CERTIFIED, GLR, Verdict, level, proof, verdict
 from satisfice.simulate.engine import compiled_run, make_world, plain_run
 from satisfice.statistics import evidence, kl, proved
 

@@ -10,24 +10,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from satisfice.errors import InvalidPolicy
+from satisfice.policies.beliefs import (
+    DELTA,
+    GROWTH,
+    PATIENCE,
+    ROOT,
+    Table,
+    believe,
+    noise,
+    offer,
+    opponents,
+    remaining,
+    root,
+    weigh,
+)
 from satisfice.policies.contract import Lease, Policy, Problem, State
 from satisfice.problem import BestReward, FixedThreshold, ReferenceArm
-from satisfice.statistics import evidence, kl, proved, proved_fixed
+from satisfice.statistics import proved, proved_fixed
 
-Table = NDArray[np.float64]
-
-# The parameters, in the order of the fields of GLR.
-DELTA, PATIENCE, EXCHANGE, GROWTH, SIGMA = 0, 1, 2, 3, 4
 # What the rule remembers: the certified arm + 1 (0: none; kept without a horizon only), since which step, when to look
 # into that again; then for every arm until which step it is passed over, since when, and because of which arm + 1 (0:
 # it is not passed over; the number of arms + 1: because of the fixed threshold). Nothing of it is needed to go on.
 CERTIFIED, SINCE, CHECKED, ARMS = 0, 1, 2, 3
-# Columns of the table of beliefs, one row per arm: pulls and mean with the prior counted in, variance of the belief
-# about the mean, expected regret of one pull, probability to be feasible, and the extra cost of passing it over.
-# The last two are room for one candidate's comparison with every arm: signed root and expected loss per pull.
-N, MEAN, VAR, PRICE, FEASIBLE, NEXT, ROOT, LOSS, COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7, 8
-# Even a pull without regret takes time; this keeps prices above 0.
-FREE = 1e-4
 # A lease of the arm that is being played, as a share of its pulls; what is settled is also looked into this seldom.
 CALM = 0.1
 # An arm is passed over when its evidence is worth less than its price by this factor. It may be below 1 (and below
@@ -39,9 +43,45 @@ WORTH = 0.05
 
 @dataclass(frozen=True)
 class GLR(Policy):
-    """Generalized likelihood ratio tests, bought at their price.
+    """Generalized likelihood ratio tests, bought where evidence is cheapest and while it is worth its price.
 
-    See the page docs/glr.md.
+    The evidence about arm `i` against arm `j`, in nats, is `Z = min over x of n_i kl(m_i, (1 - alpha) x) +
+    n_j kl(m_j, x)`; for a fixed threshold `Z = n_i kl(m_i, mu_0)`. The candidates are the arms in order of cost. For
+    each, with beliefs that follow from `Z`, the rule weighs over the remaining pulls
+
+    - `stay`, what playing it for good is expected to lose in quality, if it is infeasible after all,
+    - `go`, what passing it over for good is expected to lose in cost, if it is feasible after all,
+    - the price of one more nat: the expected regret of the pulls that buy it, from the candidate or the opponent,
+      whichever sells cheaper; the opponent is the one for which `gain / price` is largest.
+
+    Where staying loses less, it buys while `patience x stay` exceeds the price, and then plays the candidate; where
+    going loses less, it buys while `go / 2` exceeds the price, and then turns to the next candidate. So no best arm is
+    identified unless that pays, evidence is shared by all candidates, and near-ties that are not worth a proof are
+    played unproved. Nothing is final: an arm that was passed over is looked at again with what is known by then. The
+    rule draws no random numbers.
+
+    Parameters
+    ----------
+    delta : float
+        Error probability of a certified verdict. Without a horizon the rule also goes for the proof itself, as soon as
+        the rest of it costs at most 5% of the largest cost per pull so far, and stops exploring once it has it.
+    patience : float
+        How many times the expected loss of playing a candidate unproved may be paid for evidence about it. More is
+        safer and dearer; 1 takes the beliefs at their word.
+    exchange : float
+        The cost that is as bad as losing one unit of reward; 0 (the default) stands for the largest cost.
+    growth : float
+        Leases grow by this share of an arm's pulls.
+    sigma : float
+        Standard deviation of the rewards where they are not known to lie within [0, 1] (Gaussian tests).
+
+    Proved: a verdict that is certified (`verdict`) is wrong at any time whatsoever with probability at most `delta`,
+    for rewards within [0, 1] or Gaussian ones of standard deviation `sigma`, by Ville's inequality for the mixture
+    martingale of two arms (Robbins, 1970; Kaufmann and Koolen, 2021) and a union over the at most `2 (K - 1)`
+    comparisons that can fail. Only measured, in benchmarks/regret.py and benchmarks/reliability.py: the regret, and
+    how rarely the arm that is settled on without a certificate is a costly mistake. There is no regret bound.
+
+    See also: `PECS`, whose regret is bounded; `docs/glr.md`, which explains the rule with pictures.
     """
 
     delta: float = 0.05
@@ -150,146 +190,6 @@ def verdict(problem: Problem, state: State, t: int) -> Verdict:
     risk = problem.params[DELTA] * math.exp(nats - max(surest, 0.0))
     missed = bool((refuted_by >= 0).all())
     return Verdict(leader, surest >= nats and not missed, not missed, min(risk, 1.0), opponent, doubts, refuted_by)
-
-
-def remaining(problem: Problem, t: int) -> float:
-    """Pulls still to come; without a horizon, as many as there were so far."""
-    return float(max(problem.horizon - t, 1)) if problem.horizon > 0 else t + 1.0
-
-
-def normal_cdf(x: float) -> float:
-    """Distribution function of the standard normal law."""
-    return 0.5 * math.erfc(-x / math.sqrt(2.0))
-
-
-def excess(u: float) -> float:
-    """`E[(u + X)^+]` for a standard normal `X`."""
-    if u < -8.0:
-        return 0.0
-    return u * normal_cdf(u) + math.exp(-0.5 * u * u) / math.sqrt(2.0 * math.pi)
-
-
-def noise(problem: Problem) -> float:
-    """`sigma` as the statistics want it: 0 for rewards within [0, 1]."""
-    return 0.0 if problem.bounded else problem.params[SIGMA]
-
-
-def opponents(problem: Problem) -> tuple[int, int]:
-    """The range of arms that may prove an arm infeasible; the number of arms stands for a fixed threshold."""
-    arms = len(problem.costs)
-    if problem.bounded and (problem.alpha == 1.0 or problem.mu0 <= 0.0):
-        return 0, 0  # every mean reaches a threshold of 0
-    if problem.reference >= 0:
-        return problem.reference, problem.reference + 1
-    return (0, arms) if math.isnan(problem.mu0) else (arms, arms + 1)
-
-
-def root(problem: Problem, table: Table, i: int, j: int) -> float:
-    """Signed root `sqrt(2 Z)` of the evidence: by how many standard deviations arm `i` looks infeasible against `j`."""
-    sigma = noise(problem)
-    scale = 1.0 - problem.alpha
-    if j == len(problem.costs):
-        z = table[i, N] * kl(table[i, MEAN], problem.mu0, sigma)
-        bar = problem.mu0
-    else:
-        z = evidence(table[i, N], table[i, MEAN], table[j, N], table[j, MEAN], scale, sigma)
-        bar = scale * table[j, MEAN]
-    u = math.sqrt(2.0 * min(z, 1e6))
-    return u if table[i, MEAN] < bar else -u
-
-
-def believe(problem: Problem, state: State) -> tuple[Table, int]:
-    """The table of beliefs, and the arm that sets the threshold (the number of arms: a fixed threshold).
-
-    The prior is uniform for rewards within [0, 1], and a tenth of a pull at the mean of all rewards otherwise.
-    """
-    arms = len(problem.costs)
-    table = np.zeros((arms + 1, COLUMNS))
-    sigma = noise(problem)
-    scale = 1.0 - problem.alpha
-    prior, weight = 0.5, 2.0
-    if sigma > 0.0:
-        prior, weight = state.totals.sum() / max(state.pulls.sum(), 1), 0.1
-    fixed = not math.isnan(problem.mu0)
-    top = arms if fixed else max(problem.reference, 0)
-    for k in range(arms):
-        n = state.pulls[k] + weight
-        m = (state.totals[k] + prior * weight) / n
-        table[k, N], table[k, MEAN] = n, m
-        table[k, VAR] = sigma * sigma / n if sigma > 0.0 else m * (1.0 - m) / (n + 1.0)
-        if not fixed and problem.reference < 0 and m > table[top, MEAN]:
-            top = k
-    unit = problem.params[EXCHANGE]
-    if unit <= 0.0:
-        unit = problem.costs[-1] if problem.costs[-1] > 0.0 else 1.0
-    # The chance that arm k is optimal: it is feasible and no cheaper arm is, as if these were independent.
-    unsettled, chance, paid = 1.0, 0.0, 0.0
-    for k in range(arms):
-        cost = problem.costs[k] / unit
-        table[k, FEASIBLE] = 1.0
-        if k != top:
-            u = root(problem, table, k, top)
-            table[k, FEASIBLE] = normal_cdf(-u)
-            table[k, PRICE] = math.sqrt(table[k, VAR] + scale * scale * table[top, VAR]) * excess(u)
-        table[k, PRICE] += max(chance * cost - paid, 0.0) + FREE
-        chance += unsettled * table[k, FEASIBLE]
-        paid += unsettled * table[k, FEASIBLE] * cost
-        unsettled *= 1.0 - table[k, FEASIBLE]
-    # Passing over the last arm of a fixed threshold leaves nothing that is good enough: that counts as one unit.
-    after = problem.costs[-1] / unit + (1.0 if fixed else 0.0)
-    for k in range(arms - 1, -1, -1):
-        cost = problem.costs[k] / unit
-        table[k, NEXT] = after - cost
-        after = table[k, FEASIBLE] * cost + (1.0 - table[k, FEASIBLE]) * after
-    return table, top
-
-
-def offer(problem: Problem, table: Table, i: int, j: int, u: float) -> tuple[float, int]:
-    """The price of one more nat of evidence about `i` against `j`, and which of the two arms sells it.
-
-    `Z = gap^2 / (2 (a + b))` with the variances `a` of arm `i` and `b` of `(1 - alpha)` times arm `j`, so a pull of
-    `i` adds `Z a / (n_i (a + b))` and one of `j` adds `Z b / (n_j (a + b))`. The expected `Z` is `(u^2 + 1) / 2`.
-    """
-    scale = 1.0 - problem.alpha
-    a, b = table[i, VAR], scale * scale * table[j, VAR]
-    nat = 2.0 * (a + b) / (u * u + 1.0)
-    price = nat * table[i, PRICE] * table[i, N] / a
-    if b > 0.0:
-        other = nat * table[j, PRICE] * table[j, N] / b
-        if other < price:
-            return other, j
-    return price, i
-
-
-def weigh(problem: Problem, table: Table, top: int, left: float, i: int) -> tuple[float, float, float, int, int]:
-    """What is at stake with candidate `i` over `left` more pulls.
-
-    Answers with the expected loss of playing it for good, the expected loss of passing it over for good, the
-    largest ratio of what evidence about it may save to what one nat of it costs, the arm to pull for that, and
-    the opponent that speaks most against it (-1: there is none).
-    """
-    scale = 1.0 - problem.alpha
-    first, last = opponents(problem)
-    worst, opponent, most = -math.inf, -1, 0.0
-    for j in range(first, last):
-        if j != i:
-            u = root(problem, table, i, j)
-            loss = math.sqrt(table[i, VAR] + scale * scale * table[j, VAR]) * excess(u)
-            table[j, ROOT], table[j, LOSS] = u, loss
-            most = max(most, loss)
-            if u > worst:
-                worst, opponent = u, j
-    if opponent < 0:
-        return 0.0, math.inf, 0.0, i, -1
-    go = math.inf if i == top else left * normal_cdf(-worst) * max(table[i, NEXT], 0.0)
-    ratio, arm = 0.0, i
-    for j in range(first, last):
-        if j != i:
-            gain = min(left * table[j, LOSS], go)
-            price, seller = offer(problem, table, i, j, table[j, ROOT])
-            if gain > ratio * price:
-                ratio, arm = gain / price, seller
-    return left * most, go, ratio, arm, opponent
 
 
 def best_found(problem: Problem, state: State, t: int) -> int:
