@@ -150,6 +150,7 @@ def test_what_is_proved_becomes_a_verdict() -> None:
     # Four comparisons can fail with three arms: 2 (K - 1).
     assert said.risk == pytest.approx(4 * math.exp(-weakest))
     assert said.risk <= 0.05
+    assert said.belief > 0.999
 
 
 def test_a_close_call_is_not_certified() -> None:
@@ -157,6 +158,9 @@ def test_a_close_call_is_not_certified() -> None:
     said = verdict(problem, state, 4000)  # 0.79 against 0.7875
     assert (said.arm, said.certified) == (0, False)
     assert said.risk == 1.0
+    # The belief about the only comparison: the root of 2 Z with the prior's two pulls.
+    z = evidence(2002, 1581 / 2002, 2002, 1751 / 2002, 0.9)
+    assert said.belief == pytest.approx(1 - normal_cdf(-math.sqrt(2 * z)))
 
 
 def test_levels_by_hand() -> None:

@@ -18,6 +18,7 @@ from satisfice.policies.beliefs import (
     Table,
     believe,
     noise,
+    normal_cdf,
     offer,
     opponents,
     remaining,
@@ -152,6 +153,7 @@ class Verdict(NamedTuple):
     certified: bool  # whether it is proved, at level delta, that the leader is the cheapest feasible arm
     feasible: bool  # False when every arm is proved to miss a fixed threshold
     risk: float  # proved bound on the probability that the leader is wrong, valid at any time; at most 1
+    belief: float  # believed probability that the leader is right: not a proof, but measured to be honest
     opponent: int  # the arm that speaks most against the leader; the number of arms: a fixed threshold; -1: none
     evidence: Table  # (arms,) nats by which each arm looks infeasible against its worst opponent; below 0: feasible
     refuted_by: NDArray[np.int64]  # (arms,) the opponent that proves the arm infeasible at level delta; -1: none
@@ -165,7 +167,7 @@ def verdict(problem: Problem, state: State, t: int) -> Verdict:
     arms = len(problem.costs)
     first, last = opponents(problem)
     table, top = believe(problem, state)
-    leader, opponent = -1, -1
+    leader, opponent, doubt = -1, -1, 0.0
     doubts = np.full(arms, -math.inf)
     for i in range(arms):
         stay, go, _, _, worst = weigh(problem, table, top, remaining(problem, t), i)
@@ -173,6 +175,9 @@ def verdict(problem: Problem, state: State, t: int) -> Verdict:
             doubts[i] = math.copysign(0.5 * table[worst, ROOT] ** 2, table[worst, ROOT])
         if leader < 0 and stay <= go:
             leader, opponent = i, worst
+            doubt += sum(normal_cdf(table[j, ROOT]) for j in range(first, last) if j != i)
+        elif leader < 0:
+            doubt += normal_cdf(-table[worst, ROOT])
     if leader < 0:
         leader = best_found(problem, state, t)
     nats = level(problem)
@@ -189,7 +194,16 @@ def verdict(problem: Problem, state: State, t: int) -> Verdict:
             surest = min(surest, -against)
     risk = problem.params[DELTA] * math.exp(nats - max(surest, 0.0))
     missed = bool((refuted_by >= 0).all())
-    return Verdict(leader, surest >= nats and not missed, not missed, min(risk, 1.0), opponent, doubts, refuted_by)
+    return Verdict(
+        leader,
+        surest >= nats and not missed,
+        not missed,
+        min(risk, 1.0),
+        max(1.0 - doubt, 0.0),
+        opponent,
+        doubts,
+        refuted_by,
+    )
 
 
 def best_found(problem: Problem, state: State, t: int) -> int:
