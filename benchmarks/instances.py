@@ -115,11 +115,14 @@ def compare(title: str, ours: str, baselines: list[str], path: Path, repeats: in
         gap = max(abs(report["means"][key] - median["means"][key]) for key in report["means"])
         if report["means"].keys() != median["means"].keys() or gap > 1e-9:
             sys.exit(f"{name} and {ours} disagree by {gap}")
-        show(name.replace("_", " "), report, median["seconds"] / report["seconds"])
+        show(name.replace("_", " "), report, median)
 
 
-def show(name: str, report: dict[str, object], ratio: float | None) -> None:
-    share = "" if ratio is None else f"   ours takes 1/{1 / ratio:.1f} of this time"
+def show(name: str, report: dict[str, object], ours: dict[str, object] | None) -> None:
+    share = ""
+    if ours is not None:
+        time_ratio, cpu_ratio = report["seconds"] / ours["seconds"], report["cpu"] / ours["cpu"]
+        share = f"   ours takes 1/{time_ratio:.1f} of the time, 1/{cpu_ratio:.1f} of the CPU time"
     print(f"  {name:28s} {report['seconds']:8.2f} s   {report['cpu']:8.2f} s CPU   {report['mb']:8,.0f} MB peak{share}")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 # Blocks of 4 MB stay in the cache between being inflated and being parsed; larger ones were measured to be slower.
 BLOCK = 4 << 20
+AHEAD = 4
 # A piece with a broken line is halved until it is this small, and is then read line by line.
 PIECE = 64 << 10
 LONGEST = 64 << 20
@@ -49,14 +51,14 @@ def read_json_lines(path: Path, columns: Sequence[str], problems: Problems, adva
 
 
 def _blocks(path: Path, advance: Advance) -> Iterator[bytes]:
-    """The file in blocks of whole lines; the next one is read and inflated while the last one is being used."""
+    """The file in blocks of whole lines; the next ones are read and inflated while the last one is being used."""
     rest = b""
     try:
         with path.open("rb") as raw, open_inflated(raw) as file, ThreadPoolExecutor(1) as pool:
-            upcoming = pool.submit(file.read, BLOCK)
+            upcoming = deque(pool.submit(file.read, BLOCK) for _ in range(AHEAD))
             at = 0
-            while block := upcoming.result():
-                upcoming = pool.submit(file.read, BLOCK)
+            while block := upcoming.popleft().result():
+                upcoming.append(pool.submit(file.read, BLOCK))
                 # Only whole lines are handed out, the beginning of the next one waits for its end.
                 cut = block.rfind(b"\n") + 1
                 if cut:
