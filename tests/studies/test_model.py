@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tempfile
 from fractions import Fraction
 
 from hypothesis import HealthCheck, settings
@@ -11,8 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import satisfice as sf
 from satisfice.errors import InvalidStudy, RewardConflict
-from satisfice.studies import create_study, load_study
-from satisfice.studies.storages.memory import MemoryStorage
+from satisfice.studies import create_study, get_storage, load_study
 
 REWARDS = st.sampled_from([0.0, 0.1, 0.25, 0.5, 1 / 3, 0.7, 1.0])
 NAMES = ("a", "b", "c", "d", "e")
@@ -32,11 +32,15 @@ class Life(RuleBasedStateMachine):
     """The model: a dictionary of decisions, each with its arm, its time, and its reward or its end."""
 
     @initialize(
-        policy=st.sampled_from(sorted(POLICIES)), expire_as=st.sampled_from([None, 0.0]), seed=st.integers(0, 9)
+        policy=st.sampled_from(sorted(POLICIES)),
+        expire_as=st.sampled_from([None, 0.0]),
+        seed=st.integers(0, 9),
+        durable=st.sampled_from([False, False, True]),
     )
-    def begin(self, policy: str, expire_as: float | None, seed: int) -> None:
+    def begin(self, policy: str, expire_as: float | None, seed: int, durable: bool) -> None:
         self.now = 0.0
-        self.storage = MemoryStorage()
+        self.folder = tempfile.TemporaryDirectory()
+        self.storage = get_storage(f"sqlite:///{self.folder.name}/s.db?synchronous=normal" if durable else None)
         self.expire_as = expire_as
         self.study = create_study(
             "s", {"a": 1.0, "b": 3.0, "c": 2.0}, POLICIES[policy], policy, self.storage, 500,
@@ -208,10 +212,12 @@ class Life(RuleBasedStateMachine):
     def teardown(self) -> None:
         if hasattr(self, "study"):
             audit = self.study.check()
+            self.study._ledger.close()
+            self.folder.cleanup()
             assert audit.agrees, audit
 
 
 TestLife = Life.TestCase
 TestLife.settings = settings(
-    max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=60, stateful_step_count=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )

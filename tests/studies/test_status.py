@@ -191,7 +191,7 @@ def test_explanations() -> None:
 
 def test_a_picture(tmp_path: Path) -> None:
     study = create_study(
-        "s", {f"arm {i}": 1.0 + i for i in range(60)}, sf.BestReward(0.1), "etc-cs", None, 1000, seed=1
+        "s", {f"arm {i}": 1.0 + i for i in range(45)}, sf.BestReward(0.1), "etc-cs", None, 1000, seed=1
     )
     study.tell_many([(d.id, 1.0) for d in study.ask_many(100)])
     study.plot(tmp_path / "many.png")

@@ -189,6 +189,8 @@ class Database:
         """Make the tables, or bring them up to date. Many processes may do so at once."""
         connection = self.connect()
         try:
+            if self._version(connection) == len(STEPS):
+                return
             connection.execute(self.begin)
             if not self.lite:
                 connection.execute(f"SELECT pg_advisory_xact_lock({SCHEMA_LOCK})")
