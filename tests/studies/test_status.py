@@ -145,6 +145,34 @@ def test_plain_data_is_json() -> None:
     assert study.verdict().sentence == "No rewards yet: every arm may be the one."
 
 
+def test_verdicts_are_right_with_the_promised_confidence() -> None:
+    """The hardest truth: the cheap arm is good enough by a hair, 0.451 against 0.9 x 0.5. Looked at all the time, 200
+    studies of confidence 0.9 refute it in at most a tenth: P(Binomial(200, 0.1) > 40) < 1e-5."""
+    rng = np.random.default_rng(8)
+    means = {"cheap": 0.451, "dear": 0.5}
+    wrong = 0
+    for seed in range(200):
+        study = create_study(
+            "s", {"cheap": 1.0, "dear": 2.0}, sf.BestReward(0.1), "etc-cs(c=100)", None, 600, 0.9, seed=seed
+        )
+        for _ in range(6):
+            study.tell_many({d.id: float(rng.random() < means[d.arm]) for d in study.ask_many(100)})
+        wrong += bool(study.verdict().refuted)
+    assert wrong <= 40
+
+
+def test_many_arms_are_judged_by_the_best_of_them() -> None:
+    """600 arms: pairs alone would be 180,000 tests. The cheap half is bad, the other half is perfect."""
+    arms = {f"arm-{i}": 1.0 + i for i in range(600)}
+    study = create_study("s", arms, sf.BestReward(0.2), "etc-cs(c=200)", None, 600, seed=1)
+    for _ in range(40):
+        block = study.ask_many(600)
+        study.tell_many({d.id: float(int(d.arm[4:]) >= 300) for d in block})
+    verdict = study.verdict()
+    assert len(verdict.refuted) == 300
+    assert verdict.leader == "arm-300"
+
+
 def test_intervals_hold_at_all_times() -> None:
     """Of 400 sequences of 300 coin tosses, looked at after every toss, at most a tenth ever leave the interval of
     confidence 0.9. A count above 66 would have probability P(Binomial(400, 0.1) > 66) < 3e-5."""

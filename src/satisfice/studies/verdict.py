@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from satisfice.studies.machine import Machine
 
 REFUTED, CERTIFIED, NONE = "refuted", "certified", "none"
+# With many arms, only so many of those with the largest sure means are asked to refute the others.
+RIVALS = 16
 
 
 class Fact(NamedTuple):
@@ -51,13 +53,22 @@ class Evidence:
         count = len(arms)
         self.tests = max(count if self.mu0 is not None else count - 1 if self.reference >= 0 else 2 * (count - 1), 1)
 
+        self.rivals: Sequence[int] = range(count)
+        if count > RIVALS:
+            self.rivals = sorted(range(count), key=self._surely, reverse=True)[:RIVALS]
+
+    def _surely(self, j: int) -> float:
+        """A mean that arm `j` reaches almost surely (Pinsker's inequality)."""
+        n = max(self.pulls[j], 1)
+        return self.means[j] - math.sqrt((math.log(self.tests / self.delta) + self.penalties[j]) / (2 * n))
+
     def opponents(self, i: int) -> Sequence[int]:
-        """The arms that could prove `i` not good enough; -1 stands for the fixed threshold."""
+        """The arms that are asked to prove `i` not good enough; -1 stands for the fixed threshold."""
         if self.mu0 is not None:
             return (-1,)
         if self.reference >= 0:
             return () if i == self.reference else (self.reference,)
-        return [j for j in range(len(self.pulls)) if j != i]
+        return [j for j in self.rivals if j != i]
 
     def against(self, i: int, j: int) -> bool:
         """Whether the means so far speak against arm `i`."""
@@ -88,8 +99,9 @@ class Evidence:
     def confirmation(self, i: int, out: Sequence[bool]) -> float:
         """The error that must be allowed to call arm `i` good enough; arms that are `out` cannot be the best."""
         worst = 0.0
-        for j in self.opponents(i):
-            if j >= 0 and out[j]:
+        everyone = self.mu0 is None and self.reference < 0
+        for j in range(len(self.pulls)) if everyone else self.opponents(i):
+            if j == i or (j >= 0 and out[j]):
                 continue
             worst = max(worst, 1.0 if self.against(i, j) else self.error(i, j))
         return worst
