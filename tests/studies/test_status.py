@@ -117,7 +117,24 @@ def test_settled_by_the_horizon() -> None:
     study.ask()
     verdict = study.verdict()
     assert (verdict.state, verdict.leader) == ("settled", "a")
-    assert verdict.sentence.startswith("The study has settled on 'a' after 6 rewards, without a proof")
+    assert verdict.sentence.startswith("The study has settled on 'a' after 6 rewards, believed with ")
+
+
+def test_a_belief_is_not_a_proof() -> None:
+    study = create_study("s", {"a": 1.0, "b": 5.0}, sf.BestReward(0.1), "pe-cs", None, 10_000, seed=1)
+    feed(study, {"a": [1.0] * 8 + [0.0] * 2, "b": [1.0] * 6 + [0.0] * 4})
+    verdict = study.verdict()
+    assert (verdict.state, verdict.leader, verdict.sure) == ("exploring", "a", 0.0)
+    assert verdict.belief is not None and 0.6 < verdict.belief < 0.99
+    assert f"'a' would win now, believed with {math.floor(100 * verdict.belief)}%, not proved yet" in verdict.sentence
+    feed(study, {"a": [1.0] * 400, "b": [1.0] * 200 + [0.0] * 200})
+    assert study.verdict().belief is None  # it is proved
+
+
+def test_every_arm_reaches_the_lowest_reward() -> None:
+    study = create_study("s", {"a": 1.0, "b": 5.0}, sf.FixedThreshold(0.0), "ft-ucb", seed=1)
+    feed(study, {"a": [0.0] * 10, "b": []})
+    assert (study.verdict().state, study.verdict().leader) == ("certified", "a")
 
 
 def test_money() -> None:

@@ -6,10 +6,15 @@ import math
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
-from satisfice.policies.contract import SWEEP
+import numpy as np
+
+from satisfice.policies.contract import SWEEP, make_problem
 from satisfice.problem import FixedThreshold, ReferenceArm
 from satisfice.studies.machine import Machine
 from satisfice.studies.verdict import NONE, REFUTED, Evidence
+
+# Beliefs compare every arm with every other; beyond so many arms that takes longer than a status should.
+BELIEVABLE = 60
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,8 @@ class Verdict:
 
     state: str
     leader: str
-    sure: float  # 1 - the error that must be allowed to call the leader certified; 0 while nothing speaks for it
+    sure: float  # proved: 1 - the error that must be allowed to call the leader certified; 0 while nothing is
+    belief: float | None  # believed probability that the leader is the right one: no proof; None where there is none
     rewards: int
     threshold: float  # by the means so far, on the scale of the rewards
     refuted: tuple[Refutation, ...]
@@ -224,16 +230,18 @@ def make_verdict(machine: Machine, data: Evidence) -> Verdict:
     out = {fact.arm for fact in machine.facts if fact.kind == REFUTED}
     sure = _sure(machine, data, leader, out, state)
     threshold = config.unscale(machine.threshold())
+    belief = _belief(machine, leader) if state in ("exploring", "settled") else None
     return Verdict(
         state=state,
         leader=names[leader],
         sure=sure,
+        belief=belief,
         rewards=machine.t,
         threshold=threshold,
         refuted=refuted,
         certified_at=None if final is None else final.at,
         certified_after=None if final is None else final.rewards,
-        sentence=_sentence(machine, leader, state, sure, threshold),
+        sentence=_sentence(machine, leader, state, sure, belief, threshold),
     )
 
 
@@ -253,7 +261,22 @@ def _sure(machine: Machine, data: Evidence, leader: int, out: set[int], state: s
     return 1.0 - (min(worst, proved) if state in ("certified", "none") else worst)
 
 
-def _sentence(machine: Machine, leader: int, state: str, sure: float, threshold: float) -> str:
+def _belief(machine: Machine, leader: int) -> float | None:
+    """What the GLR policy would believe of the leader on these sums, whichever policy made them."""
+    from satisfice.policies.glr import GLR, verdict
+
+    if not machine.t or len(machine.order) > BELIEVABLE:
+        return None
+    config = machine.config
+    costs = [machine.arms[i].cost for i in machine.order]
+    policy = GLR(delta=min(max(1.0 - config.confidence, 1e-12), 1.0 - 1e-12))
+    order = np.arange(len(costs))
+    problem = make_problem(policy, config.scaled_setting, costs, order, config.horizon, bounded=True)
+    found = verdict(problem, machine.state, machine.t)
+    return float(found.belief) if machine.order[found.arm] == leader else None
+
+
+def _sentence(machine: Machine, leader: int, state: str, sure: float, belief: float | None, threshold: float) -> str:
     config, arm = machine.config, machine.arms[leader]
     after = f"after {machine.t:,} rewards"
     if not machine.t:
@@ -267,9 +290,10 @@ def _sentence(machine: Machine, leader: int, state: str, sure: float, threshold:
     what = "good enough" if not isinstance(config.setting, FixedThreshold) else f"good enough (at least {threshold:g})"
     if state == "certified":
         return f"'{arm.name}' is the cheapest arm that is {what}: {_percent(sure)} sure, {after}.{saving}"
+    doubt = "" if belief is None else f"believed with {math.floor(100 * belief)}%, "
     if state == "settled":
-        return f"The study has settled on '{arm.name}' {after}, without a proof{_gone(machine)}.{saving}"
-    return f"Still exploring {after}: '{arm.name}' would win now, not proved yet{_gone(machine)}.{saving}"
+        return f"The study has settled on '{arm.name}' {after}, {doubt}without a proof{_gone(machine)}.{saving}"
+    return f"Still exploring {after}: '{arm.name}' would win now, {doubt}not proved yet{_gone(machine)}.{saving}"
 
 
 def _gone(machine: Machine) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from satisfice.problem import FixedThreshold, ReferenceArm
-from satisfice.statistics import evidence, kl, penalty
+from satisfice.statistics import evidence, interval, kl, penalty
 
 if TYPE_CHECKING:
     from satisfice.studies.machine import Machine
@@ -77,6 +77,8 @@ class Evidence:
     def error(self, i: int, j: int) -> float:
         """The error that must be allowed for what the means of `i` and `j` say to count as proved (at most 1)."""
         if self.mu0 is not None:
+            if self.mu0 <= 0.0:
+                return 0.0
             if not self.pulls[i]:
                 return 1.0
             z = self.pulls[i] * kl(self.means[i], self.mu0) - self.penalties[i]
@@ -108,25 +110,7 @@ class Evidence:
 
     def interval(self, i: int) -> tuple[float, float]:
         """The means on [0, 1] that arm `i` may have: all intervals of the study hold at all times together."""
-        n, m = self.pulls[i], self.means[i]
-        if n == 0:
-            return 0.0, 1.0
-        level = (math.log(len(self.pulls) / self.delta) + self.penalties[i]) / n
-        return _solve(m, 0.0, level), _solve(m, 1.0, level)
-
-
-def _solve(mean: float, end: float, level: float) -> float:
-    """The number between `mean` and `end` whose divergence from `mean` is `level`."""
-    if kl(mean, end) <= level:
-        return end
-    near, far = mean, end
-    for _ in range(60):
-        middle = 0.5 * (near + far)
-        if kl(mean, middle) <= level:
-            near = middle
-        else:
-            far = middle
-    return far
+        return interval(self.pulls[i], self.means[i], self.delta / len(self.pulls))
 
 
 def judge(machine: Machine, facts: list[Fact]) -> None:
