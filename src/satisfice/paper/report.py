@@ -116,7 +116,7 @@ bootstrap over the runs.</li>
 <li>PE-CS runs with κ = 5, as the published figures did; the paper's pseudo-code is κ = 0. The policies follow the
 paper's text where the authors' program differs from it, so single numbers may differ from the published figures.</li>
 <li>Rewards are Bernoulli with each genre's mean. The horizon of the asymmetric example and the number of its runs are
-not given in the paper; here they are 5,000,000 and 50.</li>
+not given in the paper; here they are 5,000,000 and 500 (50 do not tell PE and Asymmetric-PE apart).</li>
 <li>A series “ours, not from the paper” is this project's own policy and no part of the paper.</li>
 </ul>
 </section>"""
