@@ -16,7 +16,7 @@ import satisfice as sf
 from satisfice.plots import COLOURS, look, new_figure, pretty, save
 from satisfice.policies.beliefs import PATIENCE, believe, weigh
 from satisfice.policies.contract import arrange, make_problem, new_state
-from satisfice.policies.glr import GLR, PASSING, level, proof
+from satisfice.policies.glr import GLR, level, proof
 from satisfice.simulate.engine import compiled_run, make_world
 
 SHADES = ("#56B4E9", "#F0E442", "#E8A27A")  # plays on, buys evidence, passes over
@@ -41,7 +41,7 @@ def regions(file: Path) -> None:
                 t = int(state.pulls.sum())
                 table, top = believe(problem, state)
                 stay, go, ratio, _, _ = weigh(problem, table, top, horizon - min(t, horizon - 1), 0)
-                patience = problem.params[PATIENCE] if stay <= go else PASSING
+                patience = problem.params[PATIENCE] if stay <= go else 1.0
                 colours[y, x] = 1 if ratio * patience > 1 else 0 if stay <= go else 2
                 proofs[y, x] = abs(proof(problem, state, 0, 1)) - level(problem)
         ax.pcolormesh(pulls, gaps, colours, cmap=ListedColormap(SHADES), vmin=0, vmax=2, shading="nearest")

@@ -35,9 +35,6 @@ from satisfice.statistics import proved, proved_fixed
 CERTIFIED, SINCE, CHECKED, ARMS = 0, 1, 2, 3
 # A lease of the arm that is being played, as a share of its pulls; what is settled is also looked into this seldom.
 CALM = 0.1
-# An arm is passed over when its evidence is worth less than its price by this factor. It may be below 1 (and below
-# `patience`), because a wrong pass is a large loss: the evidence is strong by then. Measured, see docs/glr.md.
-PASSING = 0.5
 # Without a horizon, a proof may cost this much per pull so far, in units of reward.
 WORTH = 0.05
 
@@ -56,7 +53,7 @@ class GLR(Policy):
       whichever sells cheaper; the opponent is the one for which `gain / price` is largest.
 
     Where staying loses less, it buys while `patience x stay` exceeds the price, and then plays the candidate; where
-    going loses less, it buys while `go / 2` exceeds the price, and then turns to the next candidate. So no best arm is
+    going loses less, it buys while `go` exceeds the price, and then turns to the next candidate. So no best arm is
     identified unless that pays, evidence is shared by all candidates, and near-ties that are not worth a proof are
     played unproved. Nothing is final: an arm that was passed over is looked at again with what is known by then. The
     rule draws no random numbers.
@@ -127,7 +124,7 @@ class GLR(Policy):
             if t < ints[until]:
                 continue
             stay, go, ratio, arm, opponent = weigh(problem, table, top, remaining(problem, t), i)
-            patience = problem.params[PATIENCE] if stay <= go else PASSING
+            patience = problem.params[PATIENCE] if stay <= go else 1.0
             if ratio * patience > 1.0:
                 ints[because] = 0
                 return arm, 1 + int(growth * state.pulls[arm])
