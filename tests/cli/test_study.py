@@ -43,7 +43,7 @@ def test_a_whole_life() -> None:
     assert run("tell", "answers", "1", "0.5", "--correct").stdout == "1 changed\n"
     assert run("tell", "answers", "2", "--abandon").stdout == "1 changed\n"
     shown = run("status", "answers").stdout
-    assert "Still exploring after 1 rewards" in shown and "small" in shown
+    assert "Still exploring after 1 reward:" in shown and "small" in shown
     assert "agrees with the log (5 events, 2 decisions, 1 rewards)" in run("check", "answers").stdout
     assert "Decision 2" in run("explain", "answers", "2").stdout
     assert run("export", "answers", "out/log.parquet").stdout == "2 decisions: out/log.parquet\n"

@@ -150,7 +150,7 @@ def replay(
     >>> from satisfice import BestReward
     >>> table = pl.DataFrame({"arm": ["a", "b", "b", "a"], "reward": [0.0, 1.0, 1.0, 1.0]})
     >>> replay("ucb-cs", table, setting=BestReward(0.1), arms={"a": 1.0, "b": 2.0}).pulls
-    {'a': 1, 'b': 2}
+    {'a': 2, 'b': 1}
     """
     from satisfice.studies.study import Study
 

@@ -278,7 +278,7 @@ def _belief(machine: Machine, leader: int) -> float | None:
 
 def _sentence(machine: Machine, leader: int, state: str, sure: float, belief: float | None, threshold: float) -> str:
     config, arm = machine.config, machine.arms[leader]
-    after = f"after {machine.t:,} rewards"
+    after = f"after {machine.t:,} reward{'s' if machine.t != 1 else ''}"
     if not machine.t:
         return "No rewards yet: every arm may be the one."
     if state == "none":
