@@ -162,6 +162,16 @@ def test_blocks_and_their_halves_lose_no_line(tmp_path_factory, texts, last_newl
     assert sum(advanced) <= path.stat().st_size
 
 
+def test_files_of_many_blocks(tmp_path):
+    path = write(tmp_path / "poetry.json.gz", lines([5, 1] * 200) + "oops\n" + lines([5, 1] * 200) + '{"rating": 6}\n')
+    with pytest.MonkeyPatch.context() as patch, pytest.warns(DataWarning) as caught:
+        patch.setattr(jsonlines, "BLOCK", 500)
+        instance = from_goodreads(path)
+    assert instance.means.tolist() == [0.5]
+    assert "800 ratings" in instance.source
+    assert [str(w.message).rpartition("poetry.json.gz")[2] for w in caught] == [":401)", ":802: '6')"]
+
+
 def test_files_that_cannot_be_used(tmp_path):
     with pytest.raises(InvalidData, match="there is no file or folder"):
         from_goodreads(tmp_path / "poetry.json")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,12 @@ from satisfice.instances.tables import ROW
 from satisfice.instances.tally import DECIMALS, MAX_BAD, STARS, Problems, Tally, warn
 from satisfice.problem import Instance
 
+if TYPE_CHECKING:
+    import polars as pl
+
 ENDINGS = (".json", ".jsonl", ".ndjson")
+# Blocks are counted that many at a time, which is faster than one by one.
+TOGETHER = 64
 PREFIXES = ("goodreads_reviews_", "goodreads_interactions_")
 
 
@@ -140,13 +145,15 @@ def _count(path: Path, max_bad: float, progress: bool) -> NDArray[np.int64]:
     import polars as pl
 
     problems = Problems(f"lines of {path}", max_bad)
-    parts = []
+    frames: list[pl.DataFrame] = []
     with reading(f"reading {path}", size(path), progress) as advance:
         for frame in read_json_lines(path, ["rating"], problems, advance):
-            parts.append(frame.group_by("rating").agg(pl.len().cast(pl.Int64).alias("lines"), pl.col(ROW).min()))
-    if not parts:
+            frames.append(frame.select("rating", pl.lit(1, dtype=pl.Int64).alias("lines"), ROW))
+            if len(frames) == TOGETHER:
+                frames = [_grouped(frames)]
+    if not frames:
         raise InvalidData(f"{path} is empty")
-    ratings = pl.concat(parts).group_by("rating").agg(pl.col("lines").sum(), pl.col(ROW).min()).sort(ROW)
+    ratings = _grouped(frames).sort(ROW)
     counts = np.zeros(STARS + 1, dtype=np.int64)
     not_json = problems.count
     for text, lines, first in ratings.iter_rows():
@@ -159,6 +166,13 @@ def _count(path: Path, max_bad: float, progress: bool) -> NDArray[np.int64]:
             problems.add("the rating is not a whole number from 0 to 5", lines, f"{path}:{first}: {text[:40]!r}")
     problems.settle(int(ratings["lines"].sum()) + not_json)
     return counts
+
+
+def _grouped(frames: list[pl.DataFrame]) -> pl.DataFrame:
+    """How many lines have each rating, and the first such line."""
+    import polars as pl
+
+    return pl.concat(frames).group_by("rating").agg(pl.col("lines").sum(), pl.col(ROW).min())
 
 
 def _rating(text: str | None) -> int | None:
