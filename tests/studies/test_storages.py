@@ -249,3 +249,18 @@ def test_a_lock_that_stays_is_an_error_in_the_end(sqlite_url: str) -> None:
     blocker.execute("ROLLBACK")
     with ledger as machine:
         assert machine.version == 0
+
+
+def test_odd_characters_survive(reopen: Reopen) -> None:
+    names = ["50% off; --", "back\\slash", 'it\'s "quoted"', "%s %(x)s ?", "ünïcödé 模型", "a\nline"]
+    study = create_study("o'%s", dict.fromkeys(names, 1.0), sf.FixedThreshold(0.5), "ft-ucb", reopen(), seed=1)
+    for name in names:
+        decision = study.ask(subject=name)
+        assert study.ask(subject=name).id == decision.id
+        study.tell(decision.id, 0.5)
+    study.set_cost(names[0], 2.0)
+    study.add_arm("100%", 0.5)
+    again = load_study("o'%s", reopen())
+    assert [arm.name for arm in again.status().arms] == [*names, "100%"]
+    assert again.log()["subject"].to_list() == names
+    assert again.check().agrees
