@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import doctest
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -354,3 +357,14 @@ def test_certified_verdicts_hold_at_any_time(means: list[float], setting: sf.Set
         wrong += said.certified and said.arm != best
     assert wrong <= 17
     assert certified >= least
+
+
+def test_the_snippets_of_the_page_answer_what_it_says() -> None:
+    page = Path(__file__).parents[2] / "docs" / "glr.md"
+    # Fences are blank lines to doctest, as the end of an expected answer is.
+    text = re.sub(r"^```.*$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    snippets = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
+    output: list[str] = []
+    outcome = doctest.DocTestRunner().run(snippets, out=output.append)
+    assert outcome.failed == 0, "".join(output)
+    assert outcome.attempted >= 15
