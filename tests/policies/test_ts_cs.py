@@ -12,7 +12,7 @@ import satisfice as sf
 from satisfice.errors import InvalidPolicy
 from satisfice.policies import get_policy
 from satisfice.policies.contract import SWEEP, Problem, State, arrange, make_problem, new_state
-from satisfice.policies.ts_cs import FROM, TSCS
+from satisfice.policies.ts_cs import FROM, LOST, LOST_MAX, ROWS, TSCS, WON, WON_MAX
 from satisfice.simulate.engine import compiled_run, make_world, plain_run
 from satisfice.simulate.native import compile_native
 from stats import reject
@@ -318,6 +318,19 @@ def test_leases() -> None:
         problem, state = setup([1, 2], [9000, 100], [1000, 900], 0.25, binary)
         arm, pulls = TSCS.decide(problem, state, 11_000, rng)
         assert arm == 0 and (pulls > 10 if binary else pulls == 1)
+
+
+@pytest.mark.parametrize("costs, S, F, alpha", STATES)
+def test_bounds_hold_to_the_last_pull_of_a_lease(costs: list[float], S: list[int], F: list[int], alpha: float) -> None:
+    # Whatever the rewards of a lease of several pulls are, the bounds hold at the last of its decisions.
+    rng = np.random.default_rng(12)
+    problem, state = setup(costs, S, F, alpha)
+    table = state.floats[:-1].reshape((ROWS, len(costs)))
+    for _ in range(200):
+        arm, pulls = decide(problem, state, sum(S) + sum(F) + 10, rng)
+        if pulls > 1:
+            assert table[WON, arm] + pulls - 1 <= table[WON_MAX, arm]
+            assert table[LOST, arm] + pulls - 1 <= table[LOST_MAX, arm]
 
 
 def test_a_fractional_reward_counts_as_a_success_with_its_own_probability() -> None:
