@@ -149,9 +149,7 @@ def durable(report: dict[str, float], kind: str, url: str, bare: Callable[[int],
     report[f"{kind}: us per pair"] = 1e6 * ours
     report[f"{kind}: us per two bare committed inserts"] = 1e6 * floor
     report[f"{kind}: times the time of two bare committed inserts (at most 3)"] = ratio
-    many, _, ratio = turns(
-        lambda: blocks(live, 1000) / 1000, lambda: pairs(live, count) / count, 5 if quick else 15
-    )
+    many, _, ratio = turns(lambda: blocks(live, 1000) / 1000, lambda: pairs(live, count) / count, 5 if quick else 15)
     report[f"{kind}: us per decision, 1,000 at once"] = 1e6 * many
     report[f"{kind}: times the single rate, 1,000 at once (at least 20)"] = ratio
 
