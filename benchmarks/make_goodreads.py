@@ -2,8 +2,9 @@
 
     python benchmarks/make_goodreads.py FILE.json.gz [--lines 3500000] [--seed 0]
 
-One JSON object a line with the fields of the real files. Review texts follow a Zipf law over made words, with lengths
-that give about 1,000 bytes a line and a compression ratio of about 3, as reviews in the real files do.
+One JSON object a line with the fields of the real files, the reviews of a reader one after the other as there. The
+texts are made words in made phrases, of lengths that give about 1,050 bytes a line, 340 when compressed: the real file
+of all genres has 5,381,053,528 compressed bytes for 15,739,967 reviews.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 
 LINES = 3_500_000
 RATINGS, SHARES = np.arange(6), np.array([0.035, 0.03, 0.075, 0.21, 0.31, 0.34])
-TEXTS, BLOCK = 30_000, 20_000
+TEXTS, BLOCK, REVIEWS_A_READER = 30_000, 20_000, 12
 DAYS = [f"Sun Jul {day:02d} 07:44:{second:02d} -0700 2017" for day in range(1, 32) for second in range(60)]
 
 
@@ -29,9 +30,11 @@ def make_goodreads(path: Path, lines: int = LINES, seed: int = 0) -> Path:
     with gzip.open(path, "wb", compresslevel=6) as file:
         for start in range(0, lines, BLOCK):
             size = min(BLOCK, lines - start)
-            users, reviews = rng.bytes(16 * size).hex(), rng.bytes(16 * size).hex()
+            readers, reviews = rng.bytes(16 * size).hex(), rng.bytes(16 * size).hex()
+            reader = 32 * np.cumsum(rng.random(size) < 1 / REVIEWS_A_READER).clip(max=size - 1)
             columns = zip(
                 range(0, 32 * size, 32),
+                reader.tolist(),
                 rng.integers(1, 30_000_000, size).tolist(),
                 rng.choice(RATINGS, size, p=SHARES).tolist(),
                 rng.integers(0, TEXTS, size).tolist(),
@@ -40,11 +43,12 @@ def make_goodreads(path: Path, lines: int = LINES, seed: int = 0) -> Path:
                 strict=True,
             )
             block = "".join(
-                f'{{"user_id": "{users[at : at + 32]}", "book_id": "{book}", "review_id": "{reviews[at : at + 32]}", '
+                f'{{"user_id": "{readers[who : who + 32]}", "book_id": "{book}", '
+                f'"review_id": "{reviews[at : at + 32]}", '
                 f'"rating": {rating}, "review_text": {texts[text]}, "date_added": "{DAYS[day]}", '
                 f'"date_updated": "{DAYS[day]}", "read_at": "{DAYS[-day]}", "started_at": "", '
                 f'"n_votes": {votes}, "n_comments": 0}}\n'
-                for at, book, rating, text, day, votes in columns
+                for at, who, book, rating, text, day, votes in columns
             )
             file.write(block.encode())
     return path
@@ -55,13 +59,18 @@ def _texts(rng: np.random.Generator) -> list[str]:
     letters, weights = list("etaoinshrdlucmfwypvbgk"), np.arange(22, 0, -1.0)
     vocabulary = ["".join(rng.choice(letters, n, p=weights / weights.sum())) for n in 2 + rng.poisson(3.5, 20_000)]
     vocabulary[50], vocabulary[90], vocabulary[130] = '"so-called"', "café", "\n\n"
+    # Words come in phrases, as in any language: that is what makes text compressible.
     share = 1.0 / np.arange(3, len(vocabulary) + 3)
-    share /= share.sum()
-    lengths = np.clip(rng.lognormal(4.0, 1.15, TEXTS), 1, 3000).astype(int)
-    words = rng.choice(len(vocabulary), size=int(lengths.sum()), p=share)
+    phrases = [
+        " ".join(vocabulary[word] for word in rng.choice(len(vocabulary), size=length, p=share / share.sum()))
+        for length in 1 + rng.poisson(0.7, 20_000)
+    ]
+    share = 1.0 / np.arange(60, len(phrases) + 60)
+    lengths = np.clip(rng.lognormal(3.47, 1.15, TEXTS), 1, 2000).astype(int)
+    chosen = rng.choice(len(phrases), size=int(lengths.sum()), p=share / share.sum())
     ends = np.cumsum(lengths)
     return [
-        json.dumps(" ".join(vocabulary[word] for word in words[end - length : end]))
+        json.dumps(" ".join(phrases[phrase] for phrase in chosen[end - length : end]))
         for end, length in zip(ends, lengths, strict=True)
     ]
 

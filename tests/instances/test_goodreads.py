@@ -137,7 +137,7 @@ def test_blocks_and_their_halves_lose_no_line(tmp_path_factory, texts, last_newl
     """Against a plain loop, with blocks so small that lines cross their borders."""
     path = tmp_path_factory.mktemp("gr") / "x.json.gz"
     write(path, "\n".join(texts) + ("\n" if last_newline else ""))
-    expected, broken = [], []
+    expected, broken, places = [], [], {}
     for number, text in enumerate(texts, start=1):
         if not text.strip():
             continue
@@ -146,7 +146,10 @@ def test_blocks_and_their_halves_lose_no_line(tmp_path_factory, texts, last_newl
         except ValueError:
             record = None
         if isinstance(record, dict):
-            expected.append((number, None if record.get("rating") is None else str(record["rating"])))
+            places[len(expected) + len(broken)] = number
+            expected.append(
+                (len(expected) + len(broken), None if record.get("rating") is None else str(record["rating"]))
+            )
         else:
             broken.append(number)
     problems = Problems("lines", 1.0)
@@ -158,7 +161,9 @@ def test_blocks_and_their_halves_lose_no_line(tmp_path_factory, texts, last_newl
     assert [row for frame in frames for row in frame.iter_rows()] == expected
     assert problems.count == len(broken)
     if broken:
-        assert problems.found[jsonlines.NOT_JSON][1] == f"{path}:{broken[0]}"
+        assert problems.found[jsonlines.NOT_JSON][1]() == f"{path}:{broken[0]}"
+    for row, number in places.items():
+        assert jsonlines.place(path, row) == f"{path}:{number}"
     assert sum(advanced) <= path.stat().st_size
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from satisfice.errors import InvalidData
 from satisfice.instances.costs import random_costs
 from satisfice.instances.files import size
-from satisfice.instances.jsonlines import read_json_lines
+from satisfice.instances.jsonlines import place, read_json_lines
 from satisfice.instances.progress import reading
 from satisfice.instances.tables import ROW
 from satisfice.instances.tally import DECIMALS, MAX_BAD, STARS, Problems, Tally, warn
@@ -161,15 +162,19 @@ def _count(path: Path, max_bad: float, progress: bool) -> NDArray[np.int64]:
         if rating is not None:
             counts[rating] += lines
         elif text is None:
-            problems.add('no "rating"', lines, f"{path}:{first}")
+            problems.add('no "rating"', lines, partial(place, path, first))
         else:
-            problems.add("the rating is not a whole number from 0 to 5", lines, f"{path}:{first}: {text[:40]!r}")
+            problems.add("the rating is not a whole number from 0 to 5", lines, partial(_place, path, first, text))
     problems.settle(int(ratings["lines"].sum()) + not_json)
     return counts
 
 
+def _place(path: Path, row: int, text: str) -> str:
+    return f"{place(path, row)}: {text[:40]!r}"
+
+
 def _grouped(frames: list[pl.DataFrame]) -> pl.DataFrame:
-    """How many lines have each rating, and the first such line."""
+    """How many lines have each rating, and the first such row."""
     import polars as pl
 
     return pl.concat(frames).group_by("rating").agg(pl.col("lines").sum(), pl.col(ROW).min())

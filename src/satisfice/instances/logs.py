@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -212,7 +213,7 @@ def _usable(sums: pl.DataFrame, log: Log) -> pl.DataFrame:
     broken = log.problems.count
     bad = sums.filter(pl.col("problem").is_not_null()).sort(ROW)
     for row in bad.iter_rows(named=True):
-        log.problems.add(row["problem"], row["rows"], log.where(row[ROW]))
+        log.problems.add(row["problem"], row["rows"], partial(log.where, row[ROW]))
     log.problems.settle(int(sums["rows"].sum()) + broken)
     good = sums.filter(pl.col("problem").is_null())
     if good.is_empty():

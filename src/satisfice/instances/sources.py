@@ -8,12 +8,13 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 from satisfice.errors import InvalidData
 from satisfice.instances.files import bytes_per_row, open_inflated, size
-from satisfice.instances.jsonlines import read_json_lines
+from satisfice.instances.jsonlines import place, read_json_lines
 from satisfice.instances.progress import Advance, reading
 from satisfice.instances.tables import ROW, Table, require_columns, watched
 from satisfice.instances.tally import Problems
@@ -130,7 +131,7 @@ def _json_lines(path: Path, columns: Columns, problems: Problems, advance: Advan
                     require_columns(str(path), needed, list(_first_record(path)))
             yield frame.lazy()
 
-    return Log(frames(), lambda frame: frame.collect(), lambda line: f"{path}:{line}", problems, str(path), path.name)
+    return Log(frames(), lambda frame: frame.collect(), partial(place, path), problems, str(path), path.name)
 
 
 def _first_record(path: Path) -> dict[str, object]:

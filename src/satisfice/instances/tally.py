@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -36,7 +36,7 @@ class Problems:
 
     what: str
     max_bad: float = MAX_BAD
-    found: dict[str, tuple[int, str]] = field(default_factory=dict)
+    found: dict[str, tuple[int, str | Callable[[], str]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0 <= self.max_bad <= 1:
@@ -47,14 +47,17 @@ class Problems:
         """All unusable rows so far."""
         return sum(count for count, _ in self.found.values())
 
-    def add(self, kind: str, rows: int, first: str) -> None:
-        """Count `rows` more of a kind; `first` is kept when it is the first of its kind."""
+    def add(self, kind: str, rows: int, first: str | Callable[[], str]) -> None:
+        """Count `rows` more of a kind. `first` says where they begin; a callable is asked when that is to be shown."""
         before, where = self.found.get(kind, (0, first))
         self.found[kind] = (before + rows, where)
 
     def settle(self, rows: int) -> None:
         """Warn of each kind, or raise `InvalidData` when more than the accepted share of all `rows` is unusable."""
-        kinds = [f"{kind} ({count:,}, the first is {first})" for kind, (count, first) in self.found.items()]
+        kinds = [
+            f"{kind} ({count:,}, the first is {first if isinstance(first, str) else first()})"
+            for kind, (count, first) in self.found.items()
+        ]
         if self.count > self.max_bad * rows:
             raise InvalidData(
                 f"{self.count:,} of {rows:,} {self.what} cannot be used, more than the accepted {self.max_bad:.2%} "
