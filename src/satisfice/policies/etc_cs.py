@@ -9,7 +9,7 @@ import numpy as np
 
 from satisfice.errors import InvalidPolicy
 from satisfice.policies.contract import SWEEP, Lease, Policy, Problem, State
-from satisfice.policies.index import lower, safe_lower, safe_upper, upper
+from satisfice.policies.index import cheapest, lower, safe_lower, safe_upper
 from satisfice.problem import BestReward
 
 
@@ -59,19 +59,7 @@ class ETCCS(Policy):
                 top, second, ell = index, top, k
             else:
                 second = max(second, index)
-        chosen = -1
-        best = cheaper = tied = -math.inf
-        for k in range(arms):
-            if chosen >= 0 and problem.costs[k] > problem.costs[chosen]:
-                break
-            index = upper(state.pulls[k], state.totals[k], width)
-            if index >= scale * top and index > best:
-                tied = max(tied, best)
-                chosen, best = k, index
-            elif chosen >= 0:
-                tied = max(tied, index)
-            else:
-                cheaper = max(cheaper, index)
+        chosen, cheaper, tied = cheapest(problem, state, width, scale * top)
         if not problem.bounded:
             # With means below 0 nobody may reach (1 - alpha) times the largest one; the paper has no such case.
             return chosen if chosen >= 0 else ell, 1

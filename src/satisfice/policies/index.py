@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 
+from satisfice.policies.contract import Problem, State
+
 # Levels are raised by this factor before a leap is computed, so that rounding never makes one too long.
 CAUTION = 1 + 1e-9
 
@@ -21,6 +23,27 @@ def upper(pulls: int, total: float, width: float) -> float:
 def lower(pulls: int, total: float, width: float) -> float:
     """`max(mean - width / sqrt(n), 0)`."""
     return max(total / pulls - width / math.sqrt(pulls), 0.0)
+
+
+def cheapest(problem: Problem, state: State, width: float, level: float) -> tuple[int, float, float]:
+    """The cheapest arm whose upper bound reaches `level`, among equal costs the one with the larger bound; -1 if none.
+
+    Also the largest upper bound of the arms before it, which do not reach the level, and of the others of its cost.
+    """
+    chosen = -1
+    best = cheaper = tied = -math.inf
+    for k in range(len(problem.costs)):
+        if chosen >= 0 and problem.costs[k] > problem.costs[chosen]:
+            break
+        index = upper(state.pulls[k], state.totals[k], width)
+        if index >= level and index > best:
+            tied = max(tied, best)
+            chosen, best = k, index
+        elif chosen >= 0:
+            tied = max(tied, index)
+        else:
+            cheaper = max(cheaper, index)
+    return chosen, cheaper, tied
 
 
 def safe_upper(pulls: int, total: float, width: float, level: float) -> int:

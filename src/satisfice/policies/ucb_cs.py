@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from satisfice.policies.contract import SWEEP, Lease, Policy, Problem, State
-from satisfice.policies.index import safe_upper, upper
+from satisfice.policies.index import cheapest, safe_upper, upper
 from satisfice.problem import BestReward, ReferenceArm
 
 
@@ -44,19 +44,7 @@ class UCBCS(Policy):
                 second = max(second, index)
         if problem.reference >= 0:
             top = upper(state.pulls[ell], state.totals[ell], width)
-        chosen = -1
-        best = cheaper = tied = -math.inf
-        for k in range(arms):
-            if chosen >= 0 and problem.costs[k] > problem.costs[chosen]:
-                break
-            index = upper(state.pulls[k], state.totals[k], width)
-            if index >= scale * top and index > best:
-                tied = max(tied, best)
-                chosen, best = k, index
-            elif chosen >= 0:
-                tied = max(tied, index)
-            else:
-                cheaper = max(cheaper, index)
+        chosen, cheaper, tied = cheapest(problem, state, width, scale * top)
         if not problem.bounded:
             # With means below 0 nobody may reach (1 - alpha) times the largest one; the paper has no such case.
             return chosen if chosen >= 0 else ell, 1
