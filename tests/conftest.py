@@ -1,7 +1,7 @@
 """Being here puts this folder on the import path, so that tests can share `stats` and `twins`.
 
-Properties are tried on the same examples every time, so that a failure is the fault of the change at hand. To look for new
-ones: `SATISFICE_EXPLORE=1 pytest`.
+Properties are tried on the same examples every time, so that a failure is the fault of the change at hand. To look for
+new ones: `SATISFICE_EXPLORE=1 pytest`.
 """
 
 from __future__ import annotations

@@ -40,6 +40,11 @@ def kl(p: float, q: float, sigma: float = 0.0) -> float:
     return max(value, 0.0)
 
 
+# The neighbours of 1 and (nearly) of 0 among floating point numbers.
+BELOW_ONE = 1.0 - 2.0**-53
+TINY = 1e-300
+
+
 def nearest(n_i: float, m_i: float, n_j: float, m_j: float, scale: float) -> float:
     """The `x` within [0, 1] for which `n_i kl(m_i, scale x) + n_j kl(m_j, x)` is smallest (Bernoulli).
 
@@ -51,12 +56,17 @@ def nearest(n_i: float, m_i: float, n_j: float, m_j: float, scale: float) -> flo
     >>> round(nearest(10, 0.5, 30, 0.9, scale=1.0), 6)  # scale 1: the mean of all 40 rewards
     0.8
     """
-    a = scale * (n_i + n_j)
     b = n_i * (scale + m_i) + n_j * (1.0 + scale * m_j)
     c = n_i * m_i + n_j * m_j
     if c <= 0.0:
         return 0.0
-    return min(2.0 * c / (b + math.sqrt(max(b * b - 4.0 * a * c, 0.0))), 1.0)
+    # b^2 - 4 a c with a = scale (n_i + n_j), written so that no digits are lost where the two roots nearly coincide.
+    half = n_i * (scale - m_i) + n_j * (1.0 - scale * m_j)
+    square = half * half + 4.0 * n_i * n_j * (1.0 - scale) * (m_i - scale * m_j)
+    x = 2.0 * c / (b + math.sqrt(max(square, 0.0)))
+    # The root lies strictly within (0, 1) unless both means are 0 or 1; rounding to an end would make kl infinite.
+    most = 1.0 if m_i >= 1.0 and m_j >= 1.0 else BELOW_ONE
+    return min(max(x, TINY), most)
 
 
 def evidence(n_i: float, m_i: float, n_j: float, m_j: float, scale: float, sigma: float = 0.0) -> float:
