@@ -8,7 +8,7 @@ by the largest. Known reference arm: the grids of the paper's Figures 1. Fixed t
 close gaps. GLR has its defaults everywhere. Cells that are in the file of numbers already are not run again, except
 those of GLR.
 
-A run of TS-CS with T = 5,000,000 takes many seconds, so there it gets `--slow-runs` runs (20), the others `--runs`.
+A run of TS-CS with T = 5,000,000 may take seconds, so there it gets `--slow-runs` runs (50), the others `--runs`.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ def picture(part: str, cells: list[Cell], scores: dict[str, dict[str, Score]], f
 def main() -> None:
     parser = argparse.ArgumentParser(description="Summed regret of GLR against every policy of the paper.")
     parser.add_argument("--runs", type=int, default=100)
-    parser.add_argument("--slow-runs", type=int, default=20, help="runs of TS-CS where T is 5,000,000")
+    parser.add_argument("--slow-runs", type=int, default=50, help="runs of TS-CS where T is 5,000,000")
     parser.add_argument("--part", choices=[*PARTS], action="append", help="all parts by default")
     parser.add_argument("--quick", action="store_true", help="5 runs, 1 of TS-CS where T is 5,000,000")
     parser.add_argument("--out", default="results/regret", help="where the numbers and pictures go (a file prefix)")
