@@ -166,51 +166,58 @@ def _not_a_release(path: Path, there: list[str]) -> InvalidData:
     return InvalidData(f"{path} is not a MovieLens release: {wanted} was expected, {found} found")
 
 
-def _movies(path: Path, shown: str, layout: Layout, max_bad: float) -> pl.DataFrame:
-    """Pairs of a movie and one of its genres, as columns "movie" and "genre"."""
+@dataclass(frozen=True)
+class Movies:
+    """The listed movies: `frame` has the columns "movie" and "genres" (as one text), `names` the genres in a text."""
+
+    frame: pl.DataFrame
+    names: dict[str, tuple[str, ...]]
+
+
+def _movies(path: Path, shown: str, layout: Layout, max_bad: float) -> Movies:
     import polars as pl
 
     read = {"movies.csv": _movies_csv, "movies.dat": _movies_dat, "u.item": _movies_100k}[layout.movies]
     problems = Problems(f"movies of {shown}", max_bad)
-    movies: list[int] = []
-    genres: list[str] = []
-    seen: set[int] = set()
-    unknown: dict[str, str] = {}
-    bare: list[str] = []
+    listed: dict[int, str] = {}
+    first: dict[str, int] = {}
     rows = 0
     # Titles may be in Latin-1; only the ids and the genres matter, and they are ASCII.
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-        for line, text, names in read(file, shown):
+        for line, text, genres in read(file, shown):
             rows += 1
-            where = f"{shown}:{line}"
             movie = int(text) if text.strip().isdecimal() else None
-            if movie is None or names is None:
-                problems.add("the row is broken", 1, where)
-                continue
-            if movie in seen:
-                problems.add("the movie is listed before", 1, where)
-                continue
-            seen.add(movie)
-            kept = dict.fromkeys(name.strip() for name in names if name.strip())
-            if not kept:
-                kept[NO_GENRES] = None
-                bare.append(where)
-            for name in kept:
-                if name not in KNOWN_GENRES:
-                    unknown.setdefault(name, where)
-                movies.append(movie)
-                genres.append(name)
+            if movie is None or genres is None:
+                problems.add("the row is broken", 1, f"{shown}:{line}")
+            elif movie in listed:
+                problems.add("the movie is listed before", 1, f"{shown}:{line}")
+            else:
+                listed[movie] = genres
+                first.setdefault(genres, line)
     if not rows:
         raise InvalidData(f"{shown} lists no movies")
     problems.settle(rows)
-    if bare:
-        warn(f"{len(bare):,} movies have no genre (the first is {bare[0]}); they count as {NO_GENRES!r}")
-    for name, where in unknown.items():
-        warn(f"{where}: genre {name!r} is not one of MovieLens; it becomes an arm, which shifts the costs of others")
-    return pl.DataFrame({"movie": movies, "genre": genres}, schema={"movie": pl.Int64, "genre": pl.String})
+    unknown: dict[str, int] = {}
+    names: dict[str, tuple[str, ...]] = {}
+    for genres, line in first.items():
+        names[genres] = tuple(dict.fromkeys(name.strip() for name in genres.split("|") if name.strip()))
+        if not names[genres]:
+            names[genres] = (NO_GENRES,)
+            bare = sum(other == genres for other in listed.values())
+            warn(f"{bare:,} movies have no genre (the first is {shown}:{line}); they count as {NO_GENRES!r}")
+        for name in names[genres]:
+            if name not in KNOWN_GENRES and unknown.setdefault(name, line) == line:
+                warn(
+                    f"{shown}:{line}: genre {name!r} is not one of MovieLens; it becomes an arm and shifts other costs"
+                )
+    frame = pl.DataFrame(
+        {"movie": listed.keys(), "genres": listed.values()}, schema={"movie": pl.Int64, "genres": pl.String}
+    )
+    return Movies(frame, names)
 
 
-MovieRows = Iterator[tuple[int, str, list[str] | None]]
+# Line, id and genres (separated by "|") of each movie; None stands for genres that cannot be read.
+MovieRows = Iterator[tuple[int, str, str | None]]
 
 
 def _movies_csv(file: Iterator[str], shown: str) -> MovieRows:
@@ -224,7 +231,7 @@ def _movies_csv(file: Iterator[str], shown: str) -> MovieRows:
         for fields in reader:
             if fields:
                 sound = len(fields) == len(header)
-                yield reader.line_num, fields[movie] if sound else "", fields[genres].split("|") if sound else None
+                yield reader.line_num, fields[movie] if sound else "", fields[genres] if sound else None
     except csv.Error as error:
         raise InvalidData(f"{shown}:{reader.line_num}: {error}") from error
 
@@ -234,7 +241,7 @@ def _movies_dat(file: Iterator[str], shown: str) -> MovieRows:
         fields = text.rstrip("\r\n").split("::")
         if text.strip():
             # A title may hold "::", so the genres are the last field and not the third.
-            yield line, fields[0], fields[-1].split("|") if len(fields) >= 3 else None
+            yield line, fields[0], fields[-1] if len(fields) >= 3 else None
 
 
 def _movies_100k(file: Iterator[str], shown: str) -> MovieRows:
@@ -244,7 +251,7 @@ def _movies_100k(file: Iterator[str], shown: str) -> MovieRows:
         if text.strip():
             sound = len(fields) == 5 + len(GENRES_100K) and set(flags) <= {"0", "1"}
             names = [genre for genre, flag in zip(GENRES_100K, flags, strict=False) if flag == "1"]
-            yield line, fields[0], names if sound else None
+            yield line, fields[0], "|".join(names) if sound else None
 
 
 def _pairs(table: Table, layout: Layout, progress: bool) -> pl.DataFrame:
@@ -267,8 +274,8 @@ def _pairs(table: Table, layout: Layout, progress: bool) -> pl.DataFrame:
     return pairs
 
 
-def _usable(pairs: pl.DataFrame, movies: pl.DataFrame, table: Table, max_bad: float) -> pl.DataFrame:
-    """The pairs whose movie is known and whose rating is one; the others are counted and reported."""
+def _usable(pairs: pl.DataFrame, movies: Movies, table: Table, max_bad: float) -> pl.DataFrame:
+    """The pairs whose movie is known and whose rating is one, with its genres; others are counted and reported."""
     import polars as pl
 
     pairs = pairs.with_columns(
@@ -277,17 +284,16 @@ def _usable(pairs: pl.DataFrame, movies: pl.DataFrame, table: Table, max_bad: fl
         pl.col("movie").str.strip_chars().cast(pl.Int64, strict=False),
         pl.col("stars").str.strip_chars().cast(pl.Float64, strict=False),
     )
-    listed = movies.select("movie").unique().with_columns(listed=pl.lit(True))
     halves = pl.col("stars") * 2
     problem = (
         pl.when(pl.col("movie").is_null() | pl.col("stars").is_null())
         .then(pl.lit("the movie or the rating is missing or not a number"))
         .when(~(halves.is_between(1, 2 * STARS) & (halves == halves.floor())))
         .then(pl.lit("the rating is not one of 0.5, 1, ..., 5"))
-        .when(pl.col("listed").is_null())
+        .when(pl.col("genres").is_null())
         .then(pl.lit("the movie is not in the list of movies"))
     )
-    checked = pairs.join(listed, on="movie", how="left").with_columns(problem=problem)
+    checked = pairs.join(movies.frame, on="movie", how="left").with_columns(problem=problem)
     problems = Problems(f"ratings of {table.shown}", max_bad)
     bad = checked.filter(pl.col("problem").is_not_null()).sort(ROW)
     for kind in bad["problem"].unique(maintain_order=True):
@@ -300,21 +306,22 @@ def _usable(pairs: pl.DataFrame, movies: pl.DataFrame, table: Table, max_bad: fl
     good = checked.filter(pl.col("problem").is_null())
     if good.is_empty():
         raise InvalidData(f"{table.shown}: none of its {rows:,} ratings can be used")
-    return good.select("movie", "stars", "rows")
+    return good.select("movie", "genres", "stars", "rows")
 
 
-def _by_genre(pairs: pl.DataFrame, movies: pl.DataFrame) -> Tally:
+def _by_genre(pairs: pl.DataFrame, movies: Movies) -> Tally:
     import polars as pl
 
-    counted = pairs.join(movies, on="movie").group_by("genre", "stars").agg(pl.col("rows").sum())
-    names = sorted(counted["genre"].unique().to_list())
+    counted = pairs.group_by("genres", "stars").agg(pl.col("rows").sum())
+    names = sorted({name for genres in counted["genres"].unique() for name in movies.names[genres]})
     stars = sorted(counted["stars"].unique().to_list())
-    unrated = sorted(set(movies["genre"].unique().to_list()) - set(names))
+    unrated = sorted({name for group in movies.names.values() for name in group} - set(names))
     if unrated:
         warn(f"no rated movie has genre {', '.join(unrated)}; no arm was made of it")
     counts = np.zeros((len(names), len(stars)), dtype=np.int64)
     at_genre = {name: at for at, name in enumerate(names)}
     at_stars = {value: at for at, value in enumerate(stars)}
-    for genre, value, rows in counted.iter_rows():
-        counts[at_genre[genre], at_stars[value]] = rows
+    for genres, value, rows in counted.iter_rows():
+        for name in movies.names[genres]:
+            counts[at_genre[name], at_stars[value]] += rows
     return Tally(names, np.array(stars) / STARS, counts)
