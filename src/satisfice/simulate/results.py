@@ -134,6 +134,8 @@ class Results(Mapping[str, Result]):
             for name in ("cost", "quality", "sum"):
                 values = result.regret if name == "sum" else getattr(result, f"{name}_regret")
                 spread = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
+                if spread < 1e-12 * values.max():
+                    spread = 0.0  # equal runs, whose sums were rounded differently
                 rows.append(
                     {
                         "policy": label,
