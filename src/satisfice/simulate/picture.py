@@ -84,6 +84,7 @@ def _symlog(ax: Axes, values: list[np.ndarray[tuple[int, ...], np.dtype[np.float
     if max(ends) > 20 * max(min(ends), 1e-300):
         low = max(min(float(np.percentile(v, 5)) for v in positive), max(ends) * 1e-6)
         ax.set_yscale("symlog", linthresh=10 ** np.floor(np.log10(low)), linscale=0.4)
+        ax.set_ylim(top=2 * max(float(v.max()) for v in positive))
     else:
         _readable(ax, "y")
     ax.set_ylim(bottom=0)
