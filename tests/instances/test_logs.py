@@ -246,7 +246,7 @@ def test_short_rows_are_bad_rows_and_long_ones_are_refused(tmp_path):
         ("x.csv", b"arm,points\na,1\n", r"x\.csv has no column 'reward'; its columns are 'arm', 'points'"),
         ("x.csv", b"a,b\n1,2\n", r"has no column 'arm' and no 'reward'"),
         ("x.csv", b"arm,reward\na,1\n\xff,1\n", r"x\.csv:3: not UTF-8 text"),
-        ("x.csv.gz", gzip.compress(b"arm,reward\na,1\n\xff,1\n"), r"x\.csv\.gz:3: not UTF-8 text"),
+        ("x.csv.gz", gzip.compress(b"arm,reward\na,1\n\xff,1\n", mtime=0), r"x\.csv\.gz:3: not UTF-8 text"),
         ("x.csv", b"arm,reward\n,\n", r"1 of 1 rows"),
         ("x.jsonl", b"", r"x\.jsonl is empty"),
         ("x.jsonl", b"\n\n", r"x\.jsonl holds no rows"),
