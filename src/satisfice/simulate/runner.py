@@ -227,10 +227,10 @@ def in_processes(chunks: Iterable[tuple[Job, int, int]], workers: int) -> Iterat
             job, first = futures.pop(future)
             yield job, first, future.result()
     except BaseException:
-        processes = list((pool._processes or {}).values())
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            process.terminate()
+        for process in list((pool._processes or {}).values()):
+            process.kill()
+        # Waiting is short, for nobody works any more, and leaves no thread behind to complain at the end.
+        pool.shutdown(wait=True, cancel_futures=True)
         raise
     pool.shutdown()
 
