@@ -250,11 +250,37 @@ def test_the_unit_of_cost_does_not_matter() -> None:
 
 
 def test_an_exchange_rate_changes_what_a_proof_is_worth() -> None:
-    # With a unit of reward worth 100 times the largest cost, dear pulls are almost free, so far more are made.
-    instance = sf.Instance([0.1, 1.0], [0.70, 0.76])
+    # With a unit of reward worth 100 times the largest cost, dear pulls are almost free, so far more of them are spent
+    # on making sure that the cheap arm is good enough (0.73 against 0.722).
+    instance = sf.Instance([0.1, 1.0], [0.73, 0.76])
     result = sf.simulate(instance, sf.BestReward(0.05), [GLR(), GLR(exchange=100)], 20_000, runs=10, seed=0)
     few, many = (r.pulls[:, 1].mean() for r in result.values())
-    assert many > 3 * few
+    assert many > 10 * few
+
+
+def test_evidence_is_bought_where_it_is_worth_most() -> None:
+    # Arm 1 refutes arm 0 all but surely, and more of that is nearly free, since arm 1 is being played. But arm 3 was
+    # hardly tried, and would make arm 1 infeasible if it were good: that doubt is worth more, though a pull costs more.
+    costs = [0.02, 0.12, 0.6, 1.0]
+    problem, state = setup(sf.BestReward(0.09), costs, [96, 1007, 5, 4], [29, 484, 1, 1], horizon=500_000)
+    table, top = believe(problem, state)
+    _, go, easy, _, _ = weigh(problem, table, top, 500_000.0 - 1112, 0)
+    stay, _, wanted, arm, _ = weigh(problem, table, top, 500_000.0 - 1112, 1)
+    assert stay > go > 0
+    assert wanted > easy > 1
+    assert arm == 3
+    rng = np.random.default_rng(0)
+    lease = GLR.decide(problem, state, 1112, rng)
+    assert lease == (3, 1 + int(0.02 * (1 + 0.5 * math.log(4 * wanted)) * 4))
+    # The cheap doubt about arm 0 has to wait for 2% of the pulls so far, the one about arm 1 has not.
+    assert state.ints[ARMS] == 1112 + 1 + int(0.02 * 1112)
+    assert state.ints[ARMS + 3] <= 1112
+    # With more at stake than pulls of arm 1, leases of it grow with its pulls and the nats to be bought.
+    state.pulls[2:], state.totals[2:] = [5000, 5000], [2000, 2000]
+    table, top = believe(problem, state)
+    _, _, ratio, arm, _ = weigh(problem, table, top, 500_000.0 - 11103, 0)
+    assert arm == 1
+    assert GLR.decide(problem, state, 11103, rng) == (1, 1 + int(0.02 * (1 + 0.5 * math.log(ratio)) * 1007))
 
 
 def test_the_order_of_the_arms_does_not_matter() -> None:

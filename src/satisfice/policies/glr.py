@@ -30,8 +30,9 @@ from satisfice.problem import BestReward, FixedThreshold, ReferenceArm
 from satisfice.statistics import proved, proved_fixed
 
 # What the rule remembers: the certified arm + 1 (0: none; kept without a horizon only), since which step, when to look
-# into that again; then for every arm until which step it is passed over, since when, and because of which arm + 1 (0:
-# it is not passed over; the number of arms + 1: because of the fixed threshold). Nothing of it is needed to go on.
+# into that again; then for every arm until which step it need not be looked at, since when it is passed over, and
+# because of which arm + 1 (0: it is not; the number of arms + 1: because of the fixed threshold). Nothing of it is
+# needed to go on.
 CERTIFIED, SINCE, CHECKED, ARMS = 0, 1, 2, 3
 # A lease of the arm that is being played, as a share of its pulls; what is settled is also looked into this seldom.
 CALM = 0.1
@@ -119,28 +120,38 @@ class GLR(Policy):
                 arm = ints[CERTIFIED] - 1
                 return arm, 1 + int(CALM * state.pulls[arm])
         table, top = believe(problem, state)
+        left = remaining(problem, t)
+        leader, most, wanted, whose = -1, 1.0, -1, -1
         for i in range(arms):
             until, since, because = ARMS + 3 * i, ARMS + 3 * i + 1, ARMS + 3 * i + 2
             if t < ints[until]:
                 continue
-            stay, go, ratio, arm, opponent = weigh(problem, table, top, remaining(problem, t), i)
-            patience = problem.params[PATIENCE] if stay <= go else 1.0
-            if ratio * patience > 1.0:
-                ints[because] = 0
-                return arm, 1 + int(growth * state.pulls[arm])
+            stay, go, ratio, arm, opponent = weigh(problem, table, top, left, i)
             if stay <= go:
-                ints[because] = 0
-                if problem.horizon == 0:
-                    cost, arm = missing(problem, state, table, i)
-                    if cost <= WORTH * t:
-                        return arm, 1 + int(growth * state.pulls[arm])
-                return i, 1 + int(CALM * state.pulls[i])
-            if ints[because] == 0:
+                leader = i
+                ratio *= problem.params[PATIENCE]
+            else:
+                ints[until] = t + 1 + int((growth if ratio > 1.0 else CALM) * t)
+            passed = stay > go and ratio <= 1.0
+            if passed and ints[because] == 0:
                 ints[since] = t
-            ints[until] = t + 1 + int(CALM * t)
-            ints[because] = opponent + 1
-        arm = best_found(problem, state, t)
-        return arm, 1 + int(growth * state.pulls[arm])
+            ints[because] = opponent + 1 if passed else 0
+            if ratio > most:
+                most, wanted, whose = ratio, arm, i
+            if leader >= 0:
+                break
+        if wanted >= 0:
+            ints[ARMS + 3 * whose] = t  # the others can wait, this one is looked at again at once
+            # What is at stake falls about e-fold with each nat, so that log(most) of them are still to be bought.
+            return wanted, 1 + int(growth * (1.0 + 0.5 * math.log(most)) * state.pulls[wanted])
+        if leader < 0:
+            arm = best_found(problem, state, t)
+            return arm, 1 + int(growth * state.pulls[arm])
+        if problem.horizon == 0:
+            cost, arm = missing(problem, state, table, leader)
+            if cost <= WORTH * t:
+                return arm, 1 + int(growth * state.pulls[arm])
+        return leader, 1 + int(CALM * state.pulls[leader])
 
 
 class Verdict(NamedTuple):
