@@ -53,8 +53,9 @@ class GLR(Policy):
     - the price of one more nat: the expected regret of the pulls that buy it, from the candidate or the opponent,
       whichever sells cheaper; the opponent is the one for which `gain / price` is largest.
 
-    Where staying loses less, it buys while `patience x stay` exceeds the price, and then plays the candidate; where
-    going loses less, it buys while `go` exceeds the price, and then turns to the next candidate. So no best arm is
+    The leader is the first candidate with which staying loses less. Evidence about the leader is worth buying while
+    `patience x stay` exceeds the price, evidence about a cheaper candidate while `go` does; beyond that it is passed
+    over. The rule buys where the ratio is largest, and plays the leader when it exceeds 1 nowhere. So no best arm is
     identified unless that pays, evidence is shared by all candidates, and near-ties that are not worth a proof are
     played unproved. Nothing is final: an arm that was passed over is looked at again with what is known by then. The
     rule draws no random numbers.
@@ -70,7 +71,7 @@ class GLR(Policy):
     exchange : float
         The cost that is as bad as losing one unit of reward; 0 (the default) stands for the largest cost.
     growth : float
-        Leases grow by this share of an arm's pulls.
+        Leases grow by this share of an arm's pulls, and with the log of the largest ratio.
     sigma : float
         Standard deviation of the rewards where they are not known to lie within [0, 1] (Gaussian tests).
 
