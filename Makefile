@@ -45,6 +45,7 @@ bench: $(VENV)/.installed-dev
 
 bench-regret: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/regret.py
+	$(BIN)/python benchmarks/reliability.py
 
 bench-studies: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/studies.py

@@ -1,10 +1,11 @@
-"""How often GLR is wrong: with a horizon in six hard cells, and without one when it is stopped at random.
+"""How often GLR is wrong: with a horizon in six hard cells, without one when it is stopped at random, and by patience.
 
     python benchmarks/reliability.py [--runs 1000] [--rival-runs 100] [--anytime-runs 2000] [--regret results/regret]
 
 With a horizon: the distribution of the summed regret, the worst run beside TS-CS's, the share of runs above 10 times
 the mean, and wrong certified verdicts. The runs of TS-CS are taken from the numbers of `regret.py` if they are there.
 Without one (delta = 0.05): the share of certified and of wrong certified verdicts at a random time up to 1,000,000.
+Patience: the toy family on either side of its threshold of 0.76, where staying is right and where it is wrong.
 """
 
 from __future__ import annotations
@@ -112,6 +113,17 @@ def anytime(cell: tuple[str, float], runs: int) -> tuple[str, int, int]:
     return f"{name + ' ' + format(alpha, 'g'):26}{certified / runs:10.1%}{share:16.1%}{wrong:8d}", certified, wrong
 
 
+def patience(value: float, runs: int) -> str:
+    """One line about the toy family: runs that end on an arm that is not good enough, and what patience costs."""
+    cells = []
+    for mean in (0.75, 0.775):
+        result = sf.simulate(sf.load_instance(f"toy:{mean}"), sf.BestReward(0.2), GLR(patience=value), 500_000, runs)
+        totals = next(iter(result.values()))
+        cells.append((totals.pulls[:, 0] > 250_000, totals.cost_regret + totals.quality_regret))
+    (stuck, below), (_, above) = cells
+    return f"{value:8g}{stuck.mean():17.1%}{below.mean():14,.0f}{above.mean():23,.0f}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="How often GLR is wrong.")
     parser.add_argument("--runs", type=int, default=1000)
@@ -142,6 +154,10 @@ def main() -> None:
         print(
             f"in all: {certified} certified, {wrong} wrong, of {each * len(ANYTIME)} runs; promised: at most 5% wrong"
         )
+    print(f"\ntoy family, T = 500,000, {args.runs} runs")
+    print("patience  0.75: stuck on it  mean regret      0.775: mean regret")
+    for value in (1.0, 2.0, 4.0, 8.0):
+        print(patience(value, args.runs), flush=True)
 
 
 if __name__ == "__main__":
