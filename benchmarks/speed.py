@@ -31,7 +31,7 @@ from satisfice.simulate.runner import Job, _checkpoints
 HORIZON = 5_000_000
 INSTANCE = sf.load_instance("movielens")
 BEST, KNOWN, FIXED = sf.BestReward(0.25), sf.ReferenceArm(10), sf.FixedThreshold(0.75 * 0.785)
-# Policy, setting, runs that are timed together (runs of TS-CS differ by a factor of 30), and the ratio asked: to
+# Policy, setting, runs that are timed together (runs of TS-CS differ by a factor of 30), and the goal for the ratio: to
 # its own loop, for the elimination policies to that of UCB-CS.
 CASES: list[tuple[str, sf.Setting, int, float]] = [
     ("pe", KNOWN, 300, 300_000),
@@ -88,12 +88,12 @@ def main() -> None:
         f"MovieLens, alpha = 0.25, T = {HORIZON:,}, one process; {processor()}, Python {platform.python_version()}, "
         f"{date.today().isoformat()}",
         "",
-        "| policy | plain loop, pulls/s | satisfice, pulls/s | one run | x its own loop | x UCB-CS loop | asked |",
+        "| policy | plain loop, pulls/s | satisfice, pulls/s | one run | x its own loop | x UCB-CS loop | goal |",
         "|---|---|---|---|---|---|---|",
     ]
     print("\n".join(lines), flush=True)
     missed = []
-    for policy, setting, runs, asked in CASES:
+    for policy, setting, runs, goal in CASES:
         slow, usual, fast = [], [], []
         for _ in range(chosen.rounds):
             usual.append(plain.steps_per_second("ucb-cs", INSTANCE, BEST, HORIZON, seconds=0.5))
@@ -103,9 +103,9 @@ def main() -> None:
         own = statistics.median(f / s for f, s in zip(fast, slow, strict=True))
         index = statistics.median(f / s for f, s in zip(fast, usual, strict=True))
         cells = [policy, f"{loop:,.0f}", f"{ours:,.3g}", _time(HORIZON / ours)]
-        lines.append(f"| {' | '.join(cells)} | {own:,.0f} | {index:,.0f} | {asked:,.0f} |")
+        lines.append(f"| {' | '.join(cells)} | {own:,.0f} | {index:,.0f} | {goal:,.0f} |")
         print(lines[-1], flush=True)
-        if (index if policy in ELIMINATION else own) < asked:
+        if (index if policy in ELIMINATION else own) < goal:
             missed.append(policy)
     begin = time.perf_counter()
     sweep = subprocess.run([sys.executable, "-c", SWEEP], check=True)
@@ -113,13 +113,13 @@ def main() -> None:
     lines += [
         "",
         f"Four policies x 50 runs x {HORIZON:,} pulls, one process: {time.perf_counter() - begin:.1f} s, "
-        f"peak memory {peak:.0f} MB (at most 500 asked).",
-        f"`import satisfice`: {import_seconds():.2f} s (at most 0.3 asked).",
+        f"peak memory {peak:.0f} MB (goal: at most 500).",
+        f"`import satisfice`: {import_seconds():.2f} s (goal: at most 0.3).",
     ]
     print("\n".join(lines[-3:]))
     if chosen.markdown:
         chosen.markdown.write_text("\n".join(lines) + "\n")
-    sys.exit(f"below what was asked: {', '.join(missed)}" if missed or sweep.returncode else 0)
+    sys.exit(f"below the goal: {', '.join(missed)}" if missed or sweep.returncode else 0)
 
 
 def _time(seconds: float) -> str:
