@@ -85,7 +85,9 @@ def one_run(file: Path) -> None:
             at = counts[np.searchsorted(times, since), k]
             ax.plot([since], [at], "X", color=colour, markersize=9)
             why = f"passed over because of {instance.names[because - 1]}"
-            ax.annotate(why, (since, at), xytext=(6, -15), textcoords="offset points", fontsize=8)
+            early = since < 1000  # where the other lines are to the right
+            ax.annotate(why, (since, at), xytext=(-8 if early else 8, 8), textcoords="offset points",
+                        ha="right" if early else "left", fontsize=8)  # fmt: skip
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_ylim(bottom=0.8)
