@@ -110,7 +110,8 @@ def penalty(n: float, m: float, sigma: float = 0.0) -> float:
     """What looking at any time costs one arm, in nats.
 
     Rewards within [0, 1]: the log of the largest likelihood over that of the Beta(1/2, 1/2) mixture, about
-    `log(n) / 2 + 0.6`. Gaussian: `log(1 + n) / 2`, for a mixture whose mean is one pull's worth of doubt away.
+    `log(n) / 2 + 0.23` (at means of 0 and 1 `+ 0.57`). Gaussian: `log(1 + n) / 2`, for a mixture whose mean is one
+    pull's worth of doubt away.
 
     Examples
     --------

@@ -82,6 +82,14 @@ def test_no_arm_is_good_enough() -> None:
     assert verdict.sentence.startswith("No arm reaches 0.5 (more than 99.9% sure")
 
 
+def test_no_arm_seems_good_enough() -> None:
+    study = create_study("s", {"a": 1.0, "b": 2.0}, sf.FixedThreshold(0.8), "glr", None, 200, seed=1)
+    feed(study, {"a": [0.0, 1.0] * 6, "b": [0.0, 1.0] * 13})
+    verdict = study.verdict()
+    assert (verdict.state, verdict.belief) == ("exploring", None)  # nobody believes in the leader
+    assert "no arm seems to reach 0.8, believed with 9" in verdict.sentence
+
+
 def test_refuted_by_the_best_arm() -> None:
     study = create_study("s", {"a": 1.0, "b": 4.0, "c": 5.0}, sf.BestReward(0.1), "ucb-cs", None, 10_000, seed=1)
     feed(study, {"a": [0.0] * 50, "b": [1.0] * 200, "c": [1.0] * 200})
@@ -89,9 +97,9 @@ def test_refuted_by_the_best_arm() -> None:
     assert (verdict.state, verdict.leader) == ("certified", "b")
     assert [(r.arm, r.by) for r in verdict.refuted] == [("a", "b")]
     # The weakest proof is that b (all ones) reaches 0.9 x c (all ones): Z = 200 log(1 / 0.9) = 21.07 nats, at x = 1.
-    # Two penalties are paid, and there are 2 (3 - 1) ways to be wrong: the error is 4 exp(-(21.07 - 2 x 3.22)) = 2e-6.
+    # Two penalties are paid, and three arms make three pairs: the error is 3 exp(-(21.07 - 2 x 3.22)) = 1.3e-6.
     assert penalty(200, 1.0) == pytest.approx(3.22, abs=0.01)
-    assert 1 - verdict.sure == pytest.approx(4 * math.exp(-(200 * math.log(1 / 0.9) - 2 * penalty(200, 1.0))), rel=1e-6)
+    assert 1 - verdict.sure == pytest.approx(3 * math.exp(-(200 * math.log(1 / 0.9) - 2 * penalty(200, 1.0))), rel=1e-6)
     assert verdict.threshold == pytest.approx(0.9)
     assert "95" in f"{study.status().confidence:.2f}"
     study.retire_arm("b")  # what a was refuted by is gone; c refutes it too

@@ -29,11 +29,10 @@ from satisfice.policies.contract import Lease, Policy, Problem, State
 from satisfice.problem import BestReward, FixedThreshold, ReferenceArm
 from satisfice.statistics import proved, proved_fixed
 
-# What the rule remembers: the certified arm + 1 (0: none; kept without a horizon only), since which step, when to look
-# into that again; then for every arm until which step it need not be looked at, since when it is passed over, and
-# because of which arm + 1 (0: it is not; the number of arms + 1: because of the fixed threshold). Nothing of it is
-# needed to go on.
-CERTIFIED, SINCE, CHECKED, ARMS = 0, 1, 2, 3
+# What the rule remembers: the certified arm + 1 (0: none; kept without a horizon only) and when to look into that
+# again; then for every arm until which step it need not be looked at, since when it is passed over, and because of
+# which arm + 1 (0: it is not; the number of arms + 1: because of the fixed threshold). All of it may be forgotten.
+CERTIFIED, CHECKED, ARMS = 0, 1, 2
 # A lease of the arm that is being played, as a share of its pulls; what is settled is also looked into this seldom.
 CALM = 0.1
 # Without a horizon, a proof may cost this much per pull so far, in units of reward.
@@ -75,11 +74,12 @@ class GLR(Policy):
     sigma : float
         Standard deviation of the rewards where they are not known to lie within [0, 1] (Gaussian tests).
 
-    Proved: a verdict that is certified (`verdict`) is wrong at any time whatsoever with probability at most `delta`,
-    for rewards within [0, 1] or Gaussian ones of standard deviation `sigma`, by Ville's inequality for the mixture
-    martingale of two arms (Robbins, 1970; Kaufmann and Koolen, 2021) and a union over the at most `2 (K - 1)`
-    comparisons that can fail. Only measured, in benchmarks/regret.py and benchmarks/reliability.py: the regret, and
-    how rarely the arm that is settled on without a certificate is a costly mistake. There is no regret bound.
+    Proved: with probability at least `1 - delta`, no verdict (`verdict`) that is certified and no arm that it calls
+    refuted is wrong at any time whatsoever, for rewards within [0, 1] or Gaussian ones of standard deviation `sigma`,
+    by Ville's inequality for the mixture martingale of two arms (Robbins, 1970; Kaufmann and Koolen, 2021) and a union
+    over all pairs of arms. The mean that sets the threshold must be at least 0 (`1 - alpha` times a negative one is out
+    of its own reach). Only measured, in benchmarks/regret.py and benchmarks/reliability.py: the regret, and how rarely
+    the arm that is settled on without a certificate is a costly mistake. There is no regret bound.
 
     See also: `PECS`, whose regret is bounded; `docs/glr.md`, which explains the rule with pictures.
     """
@@ -101,7 +101,7 @@ class GLR(Policy):
             ("patience", self.patience, 0 < self.patience < math.inf, "a number above 0"),
             ("exchange", self.exchange, 0 <= self.exchange < math.inf, "a cost above 0, or 0 for the largest one"),
             ("growth", self.growth, 0 < self.growth <= 1, "a share within (0, 1]"),
-            ("sigma", self.sigma, 0 < self.sigma < math.inf, "a standard deviation above 0"),
+            ("sigma", self.sigma, 1e-100 <= self.sigma <= 1e100, "a standard deviation within [1e-100, 1e100]"),
         ):
             if not right:
                 raise InvalidPolicy(f"glr: {name} = {value}; it must be {accepted}")
@@ -114,9 +114,14 @@ class GLR(Policy):
         arms = len(problem.costs)
         ints = state.ints
         growth = problem.params[GROWTH]
+        if not problem.bounded:
+            # The scale of the rewards is not known, so that an arm without one would be judged by those of the others.
+            for k in range(arms):
+                if state.pulls[k] == 0:
+                    return k, 1
         if problem.horizon == 0:
             if t >= ints[CHECKED]:
-                certify(problem, state, t)
+                ints[CERTIFIED], ints[CHECKED] = proved_arm(problem, state) + 1, t + 1 + int(CALM * t)
             if ints[CERTIFIED] > 0:
                 arm = ints[CERTIFIED] - 1
                 return arm, 1 + int(CALM * state.pulls[arm])
@@ -125,7 +130,7 @@ class GLR(Policy):
         leader, most, wanted, whose = -1, 1.0, -1, -1
         for i in range(arms):
             until, since, because = ARMS + 3 * i, ARMS + 3 * i + 1, ARMS + 3 * i + 2
-            if t < ints[until]:
+            if t < ints[until] and i != top:
                 continue
             stay, go, ratio, arm, opponent = weigh(problem, table, top, left, i)
             if stay <= go:
@@ -160,9 +165,10 @@ class Verdict(NamedTuple):
 
     arm: int  # the leader: what is played when no more evidence is bought
     certified: bool  # whether it is proved, at level delta, that the leader is the cheapest feasible arm
-    feasible: bool  # False when every arm is proved to miss a fixed threshold
-    risk: float  # proved bound on the probability that the leader is wrong, valid at any time; at most 1
-    belief: float  # believed probability that the leader is right: not a proof, but measured to be honest
+    none: bool  # whether it looks as if no arm reached a fixed threshold; the leader is then the best one found
+    feasible: bool  # False when that is proved
+    risk: float  # the delta that must be allowed to call the leader certified, at most 1
+    belief: float  # believed probability that the leader (or `none`) is right: not a proof
     opponent: int  # the arm that speaks most against the leader; the number of arms: a fixed threshold; -1: none
     evidence: Table  # (arms,) nats by which each arm looks infeasible against its worst opponent; below 0: feasible
     refuted_by: NDArray[np.int64]  # (arms,) the opponent that proves the arm infeasible at level delta; -1: none
@@ -175,43 +181,46 @@ def verdict(problem: Problem, state: State, t: int) -> Verdict:
     """
     arms = len(problem.costs)
     first, last = opponents(problem)
+    leader = proved_arm(problem, state)
+    certified = leader >= 0
     table, top = believe(problem, state)
-    leader, opponent, doubt = -1, -1, 0.0
-    doubts = np.full(arms, -math.inf)
+    worst = np.full(arms, -1, dtype=np.int64)
+    roots, nats = np.full(arms, -math.inf), np.full(arms, -math.inf)
     for i in range(arms):
-        stay, go, _, _, worst = weigh(problem, table, top, remaining(problem, t), i)
-        if worst >= 0:
-            doubts[i] = math.copysign(0.5 * table[worst, ROOT] ** 2, table[worst, ROOT])
+        stay, go, _, _, worst[i] = weigh(problem, table, top, remaining(problem, t), i)
+        if worst[i] >= 0:
+            roots[i] = table[worst[i], ROOT]
+            nats[i] = math.copysign(0.5 * roots[i] ** 2, roots[i])
         if leader < 0 and stay <= go:
-            leader, opponent = i, worst
-            doubt += sum(normal_cdf(table[j, ROOT]) for j in range(first, last) if j != i)
-        elif leader < 0:
-            doubt += normal_cdf(-table[worst, ROOT])
-    if leader < 0:
+            leader = i
+    none = leader < 0
+    if none:
         leader = best_found(problem, state, t)
-    nats = level(problem)
+    doubt = sum(normal_cdf(-roots[i]) for i in range(arms) if none or problem.costs[i] < problem.costs[leader])
+    if not none:
+        doubt += sum(normal_cdf(root(problem, table, leader, j)) for j in range(first, last) if j != leader)
+    needed, surest = level(problem), math.inf
     refuted_by = np.full(arms, -1, dtype=np.int64)
-    surest = math.inf
     for i in range(arms):
-        proofs = [(proof(problem, state, i, j), j) for j in range(first, last) if j != i]
-        against, by = max(proofs, default=(-math.inf, -1))
-        if against >= nats:
+        against, by = max(
+            ((proof(problem, state, i, j), j) for j in range(first, last) if j != i), default=(-math.inf, -1)
+        )
+        if against >= needed:
             refuted_by[i] = by
         if problem.costs[i] < problem.costs[leader]:
             surest = min(surest, against)
         elif i == leader:
             surest = min(surest, -against)
-    risk = problem.params[DELTA] * math.exp(nats - max(surest, 0.0))
-    missed = bool((refuted_by >= 0).all())
     return Verdict(
-        leader,
-        surest >= nats and not missed,
-        not missed,
-        min(risk, 1.0),
-        max(1.0 - doubt, 0.0),
-        opponent,
-        doubts,
-        refuted_by,
+        arm=leader,
+        certified=certified,
+        none=none,
+        feasible=not bool((refuted_by >= 0).all()),
+        risk=min(float(problem.params[DELTA]) * math.exp(needed - max(surest, 0.0)), 1.0),
+        belief=max(1.0 - doubt, 0.0),
+        opponent=int(worst[leader]),
+        evidence=nats,
+        refuted_by=refuted_by,
     )
 
 
@@ -220,7 +229,9 @@ def best_found(problem: Problem, state: State, t: int) -> int:
     sigma = noise(problem)
     chosen, best = 0, -math.inf
     for k in range(len(problem.costs)):
-        n = max(state.pulls[k], 1)
+        n = state.pulls[k]
+        if n == 0:
+            return k
         bound = state.totals[k] / n + math.sqrt(math.log(t + 2.0) / (2.0 * n)) * (2.0 * sigma if sigma > 0.0 else 1.0)
         if bound > best:
             chosen, best = k, bound
@@ -228,19 +239,18 @@ def best_found(problem: Problem, state: State, t: int) -> int:
 
 
 def level(problem: Problem) -> float:
-    """Nats that every comparison needs for a verdict that is wrong, ever, with probability at most `delta`.
+    """Nats that every comparison needs for all that is proved, ever, to be right with probability at least `1 - delta`.
 
-    A wrong verdict needs one of few comparisons to fail: that of the optimal arm with an arm that refutes it, or
-    that of an infeasible arm with the best arm. There are at most `2 (K - 1)` of them, `K - 1` with a known
-    reference arm and `K` with a fixed threshold.
+    What is said of two arms, either way, can be wrong only where their martingale is large: one event for each pair of
+    arms, for each arm and the known reference arm, or for each arm and the fixed threshold.
     """
     arms = len(problem.costs)
-    failures = 2 * (arms - 1)
+    pairs = arms * (arms - 1) // 2
     if problem.reference >= 0:
-        failures = arms - 1
+        pairs = arms - 1
     elif not math.isnan(problem.mu0):
-        failures = arms
-    return math.log(max(failures, 1) / problem.params[DELTA])
+        pairs = arms
+    return math.log(max(pairs, 1) / problem.params[DELTA])
 
 
 def proof(problem: Problem, state: State, i: int, j: int) -> float:
@@ -255,16 +265,15 @@ def proof(problem: Problem, state: State, i: int, j: int) -> float:
     n_j = state.pulls[j]
     m_j = state.totals[j] / max(n_j, 1)
     z = proved(n_i, m_i, n_j, m_j, scale, sigma)
-    return z if n_j > 0 and m_i < scale * m_j else -z
+    return z if m_i < scale * m_j else -z
 
 
-def certify(problem: Problem, state: State, t: int) -> None:
-    """Note whether the cheapest arm that is not refuted is proved, at level `delta`, to be feasible."""
+def proved_arm(problem: Problem, state: State) -> int:
+    """The arm that is proved, at level `delta`, to be feasible, with all cheaper ones proved not to be; -1: none."""
     arms = len(problem.costs)
     first, last = opponents(problem)
     nats = level(problem)
-    state.ints[CHECKED] = t + 1 + int(CALM * t)
-    certified, bar = 0, math.inf
+    bar = math.inf
     for i in range(arms):
         if problem.costs[i] > bar:
             break
@@ -273,13 +282,10 @@ def certify(problem: Problem, state: State, t: int) -> None:
             if j != i:
                 most = max(most, proof(problem, state, i, j))
         if most <= -nats:
-            certified = i + 1
-            break
+            return i
         if most < nats:
             bar = problem.costs[i]
-    if certified > 0 and state.ints[CERTIFIED] != certified:
-        state.ints[SINCE] = t
-    state.ints[CERTIFIED] = certified
+    return -1
 
 
 def missing(problem: Problem, state: State, table: Table, leader: int) -> tuple[float, int]:
@@ -288,6 +294,8 @@ def missing(problem: Problem, state: State, table: Table, leader: int) -> tuple[
     nats = level(problem)
     total, most, arm = 0.0, 0.0, leader
     for i in range(leader + 1):
+        if i < leader and problem.costs[i] == problem.costs[leader]:
+            continue  # as cheap: it does not matter whether it is feasible
         lack, least, seller = 0.0, math.inf, i
         for j in range(first, last):
             if j != i:

@@ -230,7 +230,7 @@ def make_verdict(machine: Machine, data: Evidence) -> Verdict:
     out = {fact.arm for fact in machine.facts if fact.kind == REFUTED}
     sure = _sure(machine, data, leader, out, state)
     threshold = config.unscale(machine.threshold())
-    belief = _belief(machine, leader) if state in ("exploring", "settled") else None
+    belief, none = _belief(machine, leader) if state in ("exploring", "settled") else (None, None)
     return Verdict(
         state=state,
         leader=names[leader],
@@ -241,7 +241,7 @@ def make_verdict(machine: Machine, data: Evidence) -> Verdict:
         refuted=refuted,
         certified_at=None if final is None else final.at,
         certified_after=None if final is None else final.rewards,
-        sentence=_sentence(machine, leader, state, sure, belief, threshold),
+        sentence=_sentence(machine, leader, state, sure, belief, none, threshold),
     )
 
 
@@ -261,22 +261,33 @@ def _sure(machine: Machine, data: Evidence, leader: int, out: set[int], state: s
     return 1.0 - (min(worst, proved) if state in ("certified", "none") else worst)
 
 
-def _belief(machine: Machine, leader: int) -> float | None:
-    """What the GLR policy would believe of the leader on these sums, whichever policy made them."""
+def _belief(machine: Machine, leader: int) -> tuple[float | None, float | None]:
+    """What the GLR policy would believe on these sums, whichever policy made them: that the leader is the right arm, or
+    that there is none."""
     from satisfice.policies.glr import GLR, verdict
 
     if not machine.t or len(machine.order) > BELIEVABLE:
-        return None
+        return None, None
     config = machine.config
     costs = [machine.arms[i].cost for i in machine.order]
     policy = GLR(delta=min(max(1.0 - config.confidence, 1e-12), 1.0 - 1e-12))
     order = np.arange(len(costs))
     problem = make_problem(policy, config.scaled_setting, costs, order, config.horizon, bounded=True)
     found = verdict(problem, machine.state, machine.t)
-    return float(found.belief) if machine.order[found.arm] == leader else None
+    if found.none:
+        return None, found.belief
+    return found.belief if machine.order[found.arm] == leader else None, None
 
 
-def _sentence(machine: Machine, leader: int, state: str, sure: float, belief: float | None, threshold: float) -> str:
+def _sentence(
+    machine: Machine,
+    leader: int,
+    state: str,
+    sure: float,
+    belief: float | None,
+    none: float | None,
+    threshold: float,
+) -> str:
     config, arm = machine.config, machine.arms[leader]
     after = f"after {machine.t:,} reward{'s' if machine.t != 1 else ''}"
     if not machine.t:
@@ -290,6 +301,12 @@ def _sentence(machine: Machine, leader: int, state: str, sure: float, belief: fl
     what = "good enough" if not isinstance(config.setting, FixedThreshold) else f"good enough (at least {threshold:g})"
     if state == "certified":
         return f"'{arm.name}' is the cheapest arm that is {what}: {_percent(sure)} sure, {after}.{saving}"
+    if none is not None:
+        what = "The study has settled" if state == "settled" else "Still exploring"
+        return (
+            f"{what} {after}: no arm seems to reach {threshold:g}, believed with {math.floor(100 * none)}%, not proved "
+            f"yet{_gone(machine)}; '{arm.name}' would be played now."
+        )
     doubt = "" if belief is None else f"believed with {math.floor(100 * belief)}%, "
     if state == "settled":
         return f"The study has settled on '{arm.name}' {after}, {doubt}without a proof{_gone(machine)}.{saving}"

@@ -3,10 +3,10 @@
 Evidence is the likelihood ratio statistic `Z` of `satisfice.statistics`; what looking at any time costs is its
 mixture penalty. For a pair of arms, `n_i kl(m_i, mu_i) + n_j kl(m_j, mu_j) <= log(1 / d) + penalty_i + penalty_j`
 holds at all times together with probability at least `1 - d` (the product of two Beta mixtures is a nonnegative
-supermartingale for any rewards within [0, 1]; Ville's inequality). A wrong verdict needs one such statement to fail
-for a pair with the optimal arm (it is refuted) or with the arm that sets the threshold (an arm that misses it is
-confirmed). So with `d` the allowed error over the number of those pairs, the optimal arm is never refuted and no other
-arm is certified, at any time, with the study's confidence. This is the level at which the GLR policy certifies.
+supermartingale for any rewards within [0, 1]; Ville's inequality). With `d` the allowed error over the number of pairs
+(of any two arms; of every arm and the reference arm, or the fixed threshold), all these statements hold together with
+the study's confidence, and then no arm that is good enough is ever refuted and no other arm is ever certified. This is
+the level at which the GLR policy certifies.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Evidence:
         self.scale = 1.0 - float(getattr(setting, "alpha", 0.0))
         self.reference = len(arms) - 1 if isinstance(setting, ReferenceArm) else -1
         count = len(arms)
-        self.tests = max(count if self.mu0 is not None else count - 1 if self.reference >= 0 else 2 * (count - 1), 1)
-
+        pairs = count * (count - 1) // 2
+        self.tests = max(count if self.mu0 is not None else count - 1 if self.reference >= 0 else pairs, 1)
         self.rivals: Sequence[int] = range(count)
         if count > RIVALS:
             self.rivals = sorted(range(count), key=self._surely, reverse=True)[:RIVALS]
