@@ -147,16 +147,21 @@ def gather(part: str, args: argparse.Namespace) -> tuple[list[Cell], dict[str, d
     cells = make()
     file = Path(f"{args.out}-{part}.json")
     known = json.loads(file.read_text()) if file.exists() else {}
-    begin = time.monotonic()
+    begin, kept = time.monotonic(), 0
     for policy in ("glr", *rivals):
         for k, cell in enumerate(cells):
             tell(f"{part}: {policy}, cell {k + 1} of {len(cells)}, {time.monotonic() - begin:.0f} s so far")
             row = known.setdefault(cell.name, {})
-            if policy == "glr" or policy not in row or row[policy][3] < args.runs:
+            if policy != "glr" and policy in row and row[policy][3] == args.runs:
+                kept += 1
+            else:
                 row[policy] = measure(cell, policy, args.runs)
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(json.dumps(known, indent=1) + "\n")
     tell("")
+    print(f"{part}: {args.runs} runs of each policy in {len(cells)} cells, {time.monotonic() - begin:.0f} s")
+    if kept:
+        print(f"{kept} numbers of other policies are from {file}; delete it to measure them again")
     return cells, {name: {policy: Score(*score) for policy, score in row.items()} for name, row in known.items()}
 
 
@@ -259,7 +264,7 @@ def main() -> None:
     parser.add_argument("--out", default="results/regret", help="where the numbers and pictures go (a file prefix)")
     args = parser.parse_args()
     if args.quick:
-        args.runs = 5
+        args.runs, args.out = 5, f"{args.out}-quick"
     for part in args.part or [*PARTS, "speed"]:
         if part == "speed":
             speed()

@@ -401,16 +401,31 @@ def test_evidence_is_bought_where_it_is_worth_most() -> None:
     rng = np.random.default_rng(0)
     lease = GLR.decide(problem, state, 1112, rng)
     assert lease == (3, 1 + int(0.02 * (1 + 0.5 * math.log(4 * wanted)) * 4))
-    # The cheap doubt about arm 0 has to wait for 2% of the pulls so far, the one about arm 1 has not.
-    assert state.ints[ARMS] == 1112 + 1 + int(0.02 * 1112)
-    assert state.ints[ARMS + 3] <= 1112
     # With more at stake than pulls of arm 1, leases of it grow with its pulls and the nats to be bought.
     state.pulls[2:], state.totals[2:] = [5000, 5000], [2000, 2000]
     table, top = believe(problem, state)
     _, _, ratio, arm, _ = weigh(problem, table, top, 500_000.0 - 11103, 0)
     assert arm == 1
     assert GLR.decide(problem, state, 11103, rng) == (1, 1 + int(0.02 * (1 + 0.5 * math.log(ratio)) * 1007))
-    assert state.ints[ARMS] <= 11103  # now the doubt about arm 0 is the one that must not wait
+
+
+def test_doubts_that_are_worth_less_wait_but_not_for_the_leader() -> None:
+    costs = [0.1, 0.2, 0.5, 1.0]
+    problem, state = setup(sf.BestReward(0.1), costs, [300, 300, 3000, 3000], [186, 198, 2400, 2400], horizon=100_000)
+    table, top = believe(problem, state)
+    ratios = [weigh(problem, table, top, 93_400.0, i)[2] for i in range(3)]
+    sellers = [weigh(problem, table, top, 93_400.0, i)[3] for i in range(2)]
+    assert ratios[1] > ratios[0] > 1 > 4 * ratios[2]  # the leader, arm 2, is beyond doubt
+    leases = [1 + int(0.02 * (1 + 0.5 * math.log(ratios[i])) * state.pulls[sellers[i]]) for i in range(2)]
+    assert GLR.decide(problem, state, 6600, RNG) == (sellers[1], leases[1])
+    # The doubt about arm 0 waits for four leases, the one about arm 1 is looked at again at once.
+    assert state.ints[ARMS] == 6600 + 4 * (leases[1] - 1)
+    assert state.ints[ARMS + 3] <= 6600
+    # However long a doubt was to wait: it is not the leader's turn while the doubt is worth its price.
+    state.ints[ARMS], state.ints[ARMS + 3], state.ints[ARMS + 5] = 10**9, 10**9, 3  # arm 1 is passed over
+    assert GLR.decide(problem, state, 6600, RNG) == (sellers[0], leases[0])
+    # An arm that is passed over is not looked at before its time.
+    assert state.ints[ARMS + 3] == 10**9
 
 
 def test_the_order_of_the_arms_does_not_matter() -> None:

@@ -35,6 +35,8 @@ from satisfice.statistics import proved, proved_fixed
 CERTIFIED, CHECKED, ARMS = 0, 1, 2
 # A lease of the arm that is being played, as a share of its pulls; what is settled is also looked into this seldom.
 CALM = 0.1
+# While evidence is bought for one candidate, the others are looked at after so many leases.
+WAIT = 4
 # Without a horizon, a proof may cost this much per pull so far, in units of reward.
 WORTH = 0.05
 
@@ -128,28 +130,36 @@ class GLR(Policy):
         table, top = believe(problem, state)
         left = remaining(problem, t)
         leader, most, wanted, whose = -1, 1.0, -1, -1
-        for i in range(arms):
-            until, since, because = ARMS + 3 * i, ARMS + 3 * i + 1, ARMS + 3 * i + 2
-            if t < ints[until] and i != top:
-                continue
-            stay, go, ratio, arm, opponent = weigh(problem, table, top, left, i)
-            if stay <= go:
-                leader = i
-                ratio *= problem.params[PATIENCE]
-            else:
-                ints[until] = t + 1 + int((growth if ratio > 1.0 else CALM) * t)
-            passed = stay > go and ratio <= 1.0
-            if passed and ints[because] == 0:
-                ints[since] = t
-            ints[because] = opponent + 1 if passed else 0
-            if ratio > most:
-                most, wanted, whose = ratio, arm, i
-            if leader >= 0:
+        for look in range(2):
+            leader, waiting = -1, 0
+            for i in range(arms):
+                until, since, because = ARMS + 3 * i, ARMS + 3 * i + 1, ARMS + 3 * i + 2
+                if t < ints[until] and i != top and (look == 0 or ints[because] > 0):
+                    waiting += ints[because] == 0
+                    continue
+                stay, go, ratio, arm, opponent = weigh(problem, table, top, left, i)
+                if stay <= go:
+                    leader = i
+                    ratio *= problem.params[PATIENCE]
+                elif ratio <= 1.0:
+                    ints[until] = t + 1 + int(CALM * t)
+                passed = stay > go and ratio <= 1.0
+                if passed and ints[because] == 0:
+                    ints[since] = t
+                ints[because] = opponent + 1 if passed else 0
+                if ratio > most:
+                    most, wanted, whose = ratio, arm, i
+                if leader >= 0:
+                    break
+            if wanted >= 0 or waiting == 0:
                 break
         if wanted >= 0:
-            ints[ARMS + 3 * whose] = t  # the others can wait, this one is looked at again at once
             # What is at stake falls about e-fold with each nat, so that log(most) of them are still to be bought.
-            return wanted, 1 + int(growth * (1.0 + 0.5 * math.log(most)) * state.pulls[wanted])
+            more = int(growth * (1.0 + 0.5 * math.log(most)) * state.pulls[wanted])
+            for i in range(arms if leader < 0 else leader):
+                if i != whose and t >= ints[ARMS + 3 * i]:
+                    ints[ARMS + 3 * i] = t + WAIT * more
+            return wanted, 1 + more
         if leader < 0:
             arm = best_found(problem, state, t)
             return arm, 1 + int(growth * state.pulls[arm])
