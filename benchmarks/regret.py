@@ -109,7 +109,7 @@ def fixed(count: int = 50) -> list[Cell]:
 
 def unseen(count: int = 60) -> list[Cell]:
     """Random instances of 3 to 20 arms of any means; in every other one a dearer arm is mostly a better one."""
-    rng = np.random.default_rng(314)
+    rng = np.random.default_rng(2718)
     cells = []
     for k in range(count):
         arms = int(rng.integers(3, 21))
