@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -83,11 +84,14 @@ def test_wrong_instances(arguments: dict[str, object], message: str) -> None:
         sf.Instance(**arguments)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("alpha", [-0.1, 1.1, float("nan")])
+@pytest.mark.parametrize("alpha", [-0.1, 1.1, float("nan"), "0.1", None, True])
 def test_wrong_alpha(alpha: float) -> None:
-    with pytest.raises(InvalidSetting, match=f"alpha = {alpha}"):
+    with pytest.raises(InvalidSetting, match=f"alpha = {alpha!r}"):
         sf.BestReward(alpha)
-    with pytest.raises(InvalidSetting, match=f"alpha = {alpha}"):
+    if not isinstance(alpha, float) or math.isnan(alpha):
+        with pytest.raises(InvalidSetting, match=f"mu0 = {alpha!r}"):
+            sf.FixedThreshold(alpha)
+    with pytest.raises(InvalidSetting, match=f"alpha = {alpha!r}"):
         sf.ReferenceArm(0, alpha)
 
 
@@ -106,12 +110,14 @@ def test_no_feasible_arm() -> None:
 
 def test_reward_models() -> None:
     gaussian = sf.Instance([1, 2], [-3.0, 7.0], reward="gaussian", sigma=2)
-    assert not gaussian.bounded and gaussian.sigma == 2
+    assert not gaussian.bounded and gaussian.sigma == 2 and gaussian.noise == 2
     ratings = sf.Instance([1], reward="categorical", values=[0, 0.5, 1], probabilities=[[0.2, 0.2, 0.6]])
     # 0.2 * 0 + 0.2 * 0.5 + 0.6 * 1 = 0.7
     assert ratings.means[0] == pytest.approx(0.7) and ratings.bounded
     stars = sf.Instance([1], reward="categorical", values=[1, 5], probabilities=[[0.5, 0.5]])
     assert stars.means[0] == 3 and not stars.bounded
+    assert stars.noise == 2  # half the range from 1 to 5
+    assert sf.Instance([1], [0.5]).noise == 0.5
 
 
 def test_an_instance_cannot_be_changed_by_accident() -> None:

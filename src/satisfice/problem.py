@@ -117,6 +117,13 @@ class Instance:
         """Whether every reward is 0 or 1."""
         return self.reward == "bernoulli"
 
+    @property
+    def noise(self) -> float:
+        """The rewards are sub-Gaussian with this standard deviation: `sigma`, or half the range of other rewards."""
+        if self.reward == "gaussian":
+            return self.sigma
+        return 0.5 if self.reward == "bernoulli" else float(self.values.max() - self.values.min()) / 2
+
     def index(self, arm: int | str) -> int:
         """The index of an arm given by index or by name."""
         return arm_index(arm, self.names)
@@ -240,8 +247,8 @@ class FixedThreshold(Setting):
     kind: ClassVar[str] = "fixed"
 
     def __post_init__(self) -> None:
-        if not np.isfinite(self.mu0):
-            raise InvalidSetting(f"mu0 = {self.mu0}; the threshold must be a finite number")
+        if not _number(self.mu0) or not np.isfinite(self.mu0):
+            raise InvalidSetting(f"mu0 = {self.mu0!r}; the threshold must be a finite number")
 
     def threshold(self, instance: Instance) -> float:
         return float(self.mu0)
@@ -304,8 +311,12 @@ def arm_index(arm: int | str, names: Sequence[str]) -> int:
 
 
 def _alpha(alpha: float) -> None:
-    if not 0 <= alpha <= 1:
-        raise InvalidSetting(f"alpha = {alpha}; the subsidy factor must be within [0, 1]")
+    if not _number(alpha) or not 0 <= alpha <= 1:
+        raise InvalidSetting(f"alpha = {alpha!r}; the subsidy factor must be a number within [0, 1]")
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
 def _vector(what: str, values: ArrayLike) -> Floats:

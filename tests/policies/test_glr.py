@@ -25,6 +25,7 @@ from satisfice.policies.beliefs import (
     N,
     believe,
     excess,
+    noise,
     normal_cdf,
     offer,
     opponents,
@@ -46,6 +47,7 @@ from satisfice.policies.glr import (
     verdict,
 )
 from satisfice.simulate.engine import compiled_run, make_world, plain_run
+from satisfice.simulate.runner import Job
 from satisfice.statistics import evidence, kl, proved
 
 RNG = np.random.default_rng(0)
@@ -89,7 +91,7 @@ def judge(instance: sf.Instance, setting: sf.Setting, steps: int, seed: int) -> 
 
 
 def test_parameters_are_checked() -> None:
-    for wrong in ("delta=0", "delta=1", "patience=0", "exchange=-1", "growth=0", "growth=2", "sigma=0"):
+    for wrong in ("delta=0", "delta=1", "patience=0", "exchange=-1", "growth=0", "growth=2", "sigma=-1"):
         with pytest.raises(InvalidPolicy, match=wrong.partition("=")[0]):
             get_policy(f"glr({wrong})")
     assert GLR(delta=0.01).label == "glr(delta=0.01)"
@@ -249,6 +251,7 @@ def test_alpha_one_with_negative_means() -> None:
 def test_a_gaussian_arm_by_hand() -> None:
     problem, state = setup(sf.FixedThreshold(6.0), [1.0, 2.0], [4, 0], [20, 0], bounded=False)
     table, _ = believe(problem, state)
+    assert noise(problem) == 1.0
     assert table[1, MEAN] == 5.0  # what is known of an arm without pulls: the mean of all rewards
     assert table[0, VAR] == pytest.approx(1 / 4.1)
     # Passing over the last arm leaves nothing that is good enough: one unit more than nothing.
@@ -357,9 +360,15 @@ def test_ties_in_cost_are_played_by_merit() -> None:
 
 def test_gaussian_rewards_use_sigma() -> None:
     instance = sf.Instance([1, 2, 3], [10.0, 14.0, 15.0], reward="gaussian", sigma=2.0)
+    # By default that of the instance: the same runs but for the stream, which depends on the label.
     for policy in (GLR(), GLR(sigma=2.0)):
         result = sf.simulate(instance, sf.BestReward(0.1), [policy], 20_000, runs=5, seed=1)[policy.label]
         assert (result.pulls.argmax(axis=1) == 1).all()
+    loud = sf.Instance([1, 2, 3], [4.0, 4.5, 5.0], reward="gaussian", sigma=3.0)
+    job = Job(GLR(), loud, sf.BestReward(0.15), 1000, 0, np.array([1000]))
+    assert noise(job.problem) == 3.0
+    stars = sf.Instance([1], reward="categorical", values=[1, 5], probabilities=[[0.5, 0.5]])
+    assert noise(Job(GLR(), stars, sf.BestReward(0.15), 1000, 0, np.array([1000])).problem) == 2.0
     problem, state = setup(sf.BestReward(0.0), [1, 2], [9, 9], [9.0, 18.0], bounded=False, policy=GLR(sigma=2.0))
     # 81/10 pulls count: (1 - 2)^2 / (2 * 4 * 2 * 10/81) - 2 * log(10) / 2 is below 0, so nothing is proved.
     assert proof(problem, state, 0, 1) == 0.0

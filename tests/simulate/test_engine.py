@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import satisfice as sf
+from satisfice.errors import InvalidPolicy
 from satisfice.policies import all_policies
 from satisfice.policies.contract import SWEEP, Lease, Policy, Problem, State, new_state
 from satisfice.simulate.engine import World, draw, make_world, plain_run
@@ -59,6 +60,41 @@ class Scripted(Policy):
         if step == 1:
             return 2, 3
         return (0, 1) if step == 2 else (1, 4)
+
+
+@dataclass(frozen=True)
+class Wrong(Policy):
+    """Three good leases, and then one of `arm` and `pulls`."""
+
+    arm: float = 0.0
+    pulls: float = 0.0
+
+    id = "wrong-for-tests"
+    settings = (sf.BestReward,)
+    summary = "a mistake"
+    needs_horizon = False
+
+    @staticmethod
+    def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
+        return (0, 1) if t < 3 else (int(problem.params[0]), problem.params[1])  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(("arm", "pulls"), [(7, 5), (3, 1), (-5, 5), (0, 0), (0, -3), (0, 1.5), (0, float("nan"))])
+def test_a_rule_must_answer_with_a_lease(arm: int, pulls: float) -> None:
+    instance, setting, policy = sf.Instance([1, 2, 3], [0.5, 0.6, 0.7]), sf.BestReward(0.1), Wrong(arm, pulls)
+    message = r"wrong-for-tests.*after 3 pulls; a lease is an arm from 0 to 2, or SWEEP"
+    with pytest.raises(InvalidPolicy, match=message):
+        sf.simulate(instance, setting, policy, 1000)
+    study = sf.create_study("s", {"a": 1.0, "b": 2.0, "c": 3.0}, setting, policy, seed=0)
+    with pytest.raises(InvalidPolicy, match=message):
+        for _ in range(4):
+            study.tell(study.ask().id, 1.0)
+
+
+def test_a_lease_may_be_as_long_as_numbers_go() -> None:
+    policy = Wrong(0, 2.0**62)
+    result = sf.simulate(sf.Instance([1, 2, 3], [0.5, 0.6, 0.7]), sf.BestReward(0.1), policy, 1000)
+    assert result[policy.label].pulls.tolist() == [[1000, 0, 0]]
 
 
 def script(length: int) -> list[int]:

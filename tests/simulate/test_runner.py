@@ -123,6 +123,8 @@ def test_checkpoints() -> None:
 @pytest.mark.parametrize(
     "arguments, error, message",
     [
+        ({"instance": "movielens"}, InvalidRun, "instance = 'movielens'; it must be an Instance"),
+        ({"setting": "best"}, InvalidRun, "setting = 'best'; it must be a BestReward"),
         ({"horizon": 0}, InvalidRun, "horizon = 0"),
         ({"horizon": 1.5}, InvalidRun, "horizon = 1.5"),
         ({"runs": -1}, InvalidRun, "runs = -1"),

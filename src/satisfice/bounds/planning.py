@@ -235,7 +235,9 @@ def trajectory(
     """
     order = arrange(instance.costs, setting, instance.names)
     horizon = int(times[-1])
-    problem = make_problem(policy, setting, instance.costs, order, horizon, instance.bounded, instance.binary)
+    problem = make_problem(
+        policy, setting, instance.costs, order, horizon, instance.bounded, instance.binary, instance.noise
+    )
     world = make_world(instance, order)
     engine = compiled_run(policy)
     key = np.random.SeedSequence(stream.entropy, spawn_key=(zlib.crc32(policy.label.encode()),))

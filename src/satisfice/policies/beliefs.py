@@ -40,7 +40,9 @@ def excess(u: float) -> float:
 
 def noise(problem: Problem) -> float:
     """`sigma` as the statistics want it: 0 for rewards within [0, 1]."""
-    return 0.0 if problem.bounded else problem.params[SIGMA]
+    if problem.bounded:
+        return 0.0
+    return problem.params[SIGMA] if problem.params[SIGMA] > 0.0 else max(problem.sigma, 1e-100)
 
 
 def opponents(problem: Problem) -> tuple[int, int]:

@@ -40,6 +40,7 @@ class Problem(NamedTuple):
     bounded: bool  # whether every reward is known to lie within [0, 1]
     params: NDArray[np.float64]  # the policy's own parameters, in the order of its fields
     binary: bool = False  # whether every reward is known to be 0 or 1
+    sigma: float = 0.5  # the rewards are sub-Gaussian with this standard deviation: half the range, where there is one
 
 
 class State(NamedTuple):
@@ -141,6 +142,7 @@ def make_problem(
     horizon: int | None,
     bounded: bool,
     binary: bool = False,
+    sigma: float | None = None,
 ) -> Problem:
     """What the rule of `policy` may know; `order` is from `arrange`."""
     policy.check(setting, horizon, bounded)
@@ -153,6 +155,7 @@ def make_problem(
         bounded=bounded,
         params=np.array(list(policy.params.values()), dtype=np.float64),
         binary=binary,
+        sigma=sigma if sigma is not None else 0.5 if bounded else 1.0,
     )
 
 
@@ -164,6 +167,19 @@ def new_state(policy: Policy, arms: int) -> State:
         totals=np.zeros(arms, dtype=np.float64),
         ints=np.zeros(ints, dtype=np.int64),
         floats=np.zeros(floats, dtype=np.float64),
+    )
+
+
+def sound(arm: int, pulls: int, arms: int) -> bool:
+    """Whether this is a lease: an arm of the problem, or `SWEEP`, and a whole number of pulls, at least 1."""
+    return (arm == SWEEP or 0 <= arm < arms) and arm == int(arm) and pulls >= 1 and pulls == int(pulls)
+
+
+def unsound(policy: str, arms: int, t: int) -> InvalidPolicy:
+    """What to raise where a rule answers with something else."""
+    return InvalidPolicy(
+        f"{policy}: its rule answered with no lease after {t:,} pulls; a lease is an arm from 0 to {arms - 1}, or "
+        "SWEEP, and a whole number of pulls, at least 1"
     )
 
 

@@ -74,7 +74,8 @@ class GLR(Policy):
     growth : float
         Leases grow by this share of an arm's pulls, and with the log of the largest ratio.
     sigma : float
-        Standard deviation of the rewards where they are not known to lie within [0, 1] (Gaussian tests).
+        Standard deviation of the rewards where they are not known to lie within [0, 1] (Gaussian tests); 0 (the
+        default) stands for that of the instance, or half the range of rewards that have one.
 
     Proved: with probability at least `1 - delta`, no verdict (`verdict`) that is certified and no arm that it calls
     refuted is wrong at any time whatsoever, for rewards within [0, 1] or Gaussian ones of standard deviation `sigma`,
@@ -90,7 +91,7 @@ class GLR(Policy):
     patience: float = 4.0
     exchange: float = 0.0
     growth: float = 0.02
-    sigma: float = 1.0
+    sigma: float = 0.0
 
     id = "glr"
     settings = (BestReward, ReferenceArm, FixedThreshold)
@@ -103,7 +104,12 @@ class GLR(Policy):
             ("patience", self.patience, 0 < self.patience < math.inf, "a number above 0"),
             ("exchange", self.exchange, 0 <= self.exchange < math.inf, "a cost above 0, or 0 for the largest one"),
             ("growth", self.growth, 0 < self.growth <= 1, "a share within (0, 1]"),
-            ("sigma", self.sigma, 1e-100 <= self.sigma <= 1e100, "a standard deviation within [1e-100, 1e100]"),
+            (
+                "sigma",
+                self.sigma,
+                self.sigma == 0 or 1e-100 <= self.sigma <= 1e100,
+                "a standard deviation within [1e-100, 1e100], or 0 for that of the instance",
+            ),
         ):
             if not right:
                 raise InvalidPolicy(f"glr: {name} = {value}; it must be {accepted}")

@@ -13,13 +13,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from satisfice.policies.contract import SWEEP, Policy, Problem, State
+from satisfice.policies.contract import SWEEP, Policy, Problem, State, sound
 from satisfice.problem import REWARD_MODELS, Instance
 from satisfice.simulate.native import compile_native, link
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Engine = Callable[[Problem, State, "World", Floats, Floats, Ints, Floats, Floats, np.random.Generator], None]
+
+
+NO_LEASE = "no lease"  # what the engine raises where a rule answers with none
 
 
 class World(NamedTuple):
@@ -109,6 +112,9 @@ def run(
     start(problem, state)
     while t < horizon:
         arm, pulls = decide(problem, state, t, rng)
+        if not sound(arm, pulls, arms):
+            raise ValueError(NO_LEASE)
+        pulls = min(pulls, horizon - t)
         sweep = arm == SWEEP
         width = arms if sweep else 1
         end = min(horizon, t + pulls * width)

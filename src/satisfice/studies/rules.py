@@ -14,7 +14,7 @@ import time
 
 import numpy as np
 
-from satisfice.policies.contract import Lease, Policy, Problem, Rule, State
+from satisfice.policies.contract import Lease, Policy, Problem, Rule, State, sound, unsound
 
 WORTH_COMPILING = 2.0
 
@@ -27,7 +27,7 @@ def decide(policy: type[Policy], problem: Problem, state: State, t: int, rng: np
     native = _native.get(policy)
     if native is not None:
         arm, pulls = native(problem, state, t, rng)
-        return arm, pulls
+        return checked(policy, arm, pulls, problem, t)
     began = time.perf_counter()
     arm, pulls = policy.decide(problem, state, t, rng)
     if state.floats.size == 0:
@@ -35,6 +35,13 @@ def decide(policy: type[Policy], problem: Problem, state: State, t: int, rng: np
         _spent[policy] = spent = before + time.perf_counter() - began
         if before <= WORTH_COMPILING < spent:
             threading.Thread(target=compile_rule, args=(policy, problem, state), daemon=True).start()
+    return checked(policy, arm, pulls, problem, t)
+
+
+def checked(policy: type[Policy], arm: int, pulls: int, problem: Problem, t: int) -> Lease:
+    """The lease, if it is one."""
+    if not sound(arm, pulls, len(problem.costs)):
+        raise unsound(policy.id, len(problem.costs), t)
     return int(arm), int(pulls)
 
 
