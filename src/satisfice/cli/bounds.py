@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from satisfice.cli import options
+from satisfice.cli import options, output
 from satisfice.errors import InvalidRun
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def bounds(
     seed: int = options.SEED,
     workers: int | None = options.WORKERS,
     unit_costs: bool = options.UNIT_COSTS,
-    out: Path = typer.Option(Path("results"), "--out", "-o", help="Folder for the picture."),
+    out: Path = typer.Option(Path("results"), "--out", "-o", help=f"Folder for the picture. {output.KEPT}"),
     as_json: bool = typer.Option(False, "--json", help="Print everything as JSON, for machines."),
 ) -> None:
     """What theory promises (upper bound) and demands (lower bound), per arm and per regret, beside a simulation."""
@@ -55,16 +56,16 @@ def bounds(
         raise InvalidRun(f"--simulate {simulate}; it must be a number of runs, or 0 for none")
     promise = upper(policy or DEFAULTS[where.kind], problem, where, steps)
     demand = lower(problem, where, family)  # type: ignore[arg-type]
-    result = None
-    if simulate:
-        marks = log_times(steps)
-        results = run(problem, where, promise.policy, steps, simulate, seed, marks, workers, progress=not as_json)
-        result = results[promise.policy]
     title = f"{problem.label}, {_describe(where)}, {pretty(promise.policy)}, T = {steps:,}"
-    parts = (problem.label, where.kind, reference, alpha, threshold, promise.policy)
-    stem = "-".join(str(part) for part in ("bounds", *parts) if part is not None)
-    safe = "".join(c if c.isalnum() or c in ".-_" else "-" for c in stem).strip("-")
-    path = save(picture(title, promise, demand, result), out / f"{safe}.png")
+    result = None
+    with output.ready(out):
+        if simulate:
+            marks = log_times(steps)
+            results = run(problem, where, promise.policy, steps, simulate, seed, marks, workers, progress=not as_json)
+            result = results[promise.policy]
+        figure = picture(title, promise, demand, result)
+        stem = output.slug("bounds", problem.label, where.kind, reference, alpha, threshold, promise.policy)
+        (path,) = output.keep(out, stem, {".png": partial(save, figure)})
     if as_json:
         _print_json(problem, where, promise, demand, result, path)
         return
@@ -146,31 +147,26 @@ def _print_regrets(promise: UpperBound, demand: LowerBound, result: Result | Non
 def _print_json(
     problem: Instance, where: Setting, promise: UpperBound, demand: LowerBound, result: Result | None, path: Path
 ) -> None:
-    import json
-
-    def finite(value: float) -> float | str:
-        return float(value) if math.isfinite(value) else "inf"
-
     arms = [
         {
             "name": problem.names[i],
             "cost": float(problem.costs[i]),
             "mean": float(problem.means[i]),
             "role": promise.roles[i],
-            "lower_per_log_t": finite(demand.pulls[i]),
-            "upper": finite(promise.pulls[i]),
+            "lower_per_log_t": float(demand.pulls[i]),
+            "upper": float(promise.pulls[i]),
             "simulated": None if result is None else float(result.pulls[:, i].mean()),
         }
         for i in range(problem.arms)
     ]
     regrets = {
         kind: {
-            "upper": finite(getattr(promise, f"{kind}_regret")),
-            "trivial": finite(getattr(promise, f"trivial_{kind}_regret")),
-            "lower_per_log_t": finite(getattr(demand, f"{kind}_regret")),
+            "upper": float(getattr(promise, f"{kind}_regret")),
+            "trivial": float(getattr(promise, f"trivial_{kind}_regret")),
+            "lower_per_log_t": float(getattr(demand, f"{kind}_regret")),
             "simulated": None if result is None else float(getattr(result, f"{kind}_regret").mean()),
             "terms": {
-                term.name: {"value": finite(term.value), "meaning": term.meaning, "reason": term.reason}
+                term.name: {"value": term.value, "meaning": term.meaning, "reason": term.reason}
                 for term in getattr(promise, f"{kind}_terms")
             },
         }
@@ -188,7 +184,7 @@ def _print_json(
         "caveat": promise.caveat,
         "picture": str(path),
     }
-    typer.echo(json.dumps(document, indent=2))
+    output.print_json(document)
 
 
 def number(value: float) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from satisfice.cli import options
+from satisfice.cli import options, output
 from satisfice.errors import InvalidData
 from satisfice.problem import Instance
 
@@ -174,7 +174,6 @@ def logs(
 
 def _make(read: Callable[[], Instance], inputs: Sequence[Path], out: Path, as_json: bool) -> None:
     """Read the data, write the file, show the arms and every warning."""
-    import json
     import warnings
 
     from satisfice.instances import DataWarning, save_instance
@@ -190,7 +189,7 @@ def _make(read: Callable[[], Instance], inputs: Sequence[Path], out: Path, as_js
     save_instance(instance, out)
     if as_json:
         document = {"file": str(out), "warnings": messages, "instance": instance.to_dict()}
-        typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
+        output.print_json(document)
         return
     for message in messages:
         typer.echo(f"warning: {message}", err=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from satisfice.cli import options
+from satisfice.cli import options, output
 
 
 def instances(as_json: bool = typer.Option(False, "--json", help="Print as JSON, for machines.")) -> None:
@@ -13,13 +13,11 @@ def instances(as_json: bool = typer.Option(False, "--json", help="Print as JSON,
 
     loaded = {name: load_instance(name) for name in builtin_instances()}
     if as_json:
-        import json
-
         rows = [
             {"name": name, "arms": instance.arms, "reward": instance.reward, "source": instance.source}
             for name, instance in loaded.items()
         ]
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        output.print_json(rows)
         return
     from rich.table import Table
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from satisfice.cli import options
+from satisfice.cli import options, output
 from satisfice.cli.bounds import number
 from satisfice.errors import InvalidInstance
 
@@ -39,7 +40,7 @@ def plan(
     ),
     runs: int = typer.Option(100, "--runs", "-n", help="Simulated runs of each policy."),
     seed: int = options.SEED,
-    out: Path = typer.Option(Path("results"), "--out", "-o", help="Folder for the picture."),
+    out: Path = typer.Option(Path("results"), "--out", "-o", help=f"Folder for the picture. {output.KEPT}"),
     as_json: bool = typer.Option(False, "--json", help="Print everything as JSON, for machines."),
 ) -> None:
     """With guessed means: pulls until it is settled, what they cost and lose, and what the choice saves afterwards."""
@@ -59,12 +60,14 @@ def plan(
     def report(label: str) -> None:
         typer.echo(f"simulating {label} ...", err=True)
 
-    result = make_plan(
-        prices, guesses, where, steps, policy or None, runs, seed, called, report=None if as_json else report
-    )
-    described = ", ".join(f"{name} = {value}" for name, value in vars(where).items())
-    title = f"plan: {where.kind} ({described}), T = {result.horizon:,}, {runs} runs"
-    path = save(plan_picture(title, result), out / f"plan-{where.kind}-{result.horizon}.png")
+    with output.ready(out):
+        result = make_plan(
+            prices, guesses, where, steps, policy or None, runs, seed, called, report=None if as_json else report
+        )
+        described = ", ".join(f"{name} = {value}" for name, value in vars(where).items())
+        title = f"plan: {where.kind} ({described}), T = {result.horizon:,}, {runs} runs"
+        figure = plan_picture(title, result)
+        (path,) = output.keep(out, f"plan-{where.kind}-{result.horizon}", {".png": partial(save, figure)})
     if as_json:
         _print_json(result, path)
         return
@@ -139,8 +142,6 @@ def _sentences(result: Plan) -> list[str]:
 
 
 def _print_json(result: Plan, path: Path) -> None:
-    import json
-
     def percentiles(values: Floats) -> list[float] | None:
         import numpy as np
 
@@ -172,7 +173,7 @@ def _print_json(result: Plan, path: Path) -> None:
         },
         "picture": str(path),
     }
-    typer.echo(json.dumps(document, indent=2))
+    output.print_json(document)
 
 
 def _choices(result: Plan, outlook: Outlook) -> str:

@@ -6,7 +6,7 @@ import dataclasses
 
 import typer
 
-from satisfice.cli import options
+from satisfice.cli import options, output
 
 
 def policies(as_json: bool = typer.Option(False, "--json", help="Print as JSON, for machines.")) -> None:
@@ -25,9 +25,7 @@ def policies(as_json: bool = typer.Option(False, "--json", help="Print as JSON, 
         for id, cls in all_policies().items()
     ]
     if as_json:
-        import json
-
-        typer.echo(json.dumps(rows, indent=2))
+        output.print_json(rows)
         return
     from rich.table import Table
 

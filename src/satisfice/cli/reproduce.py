@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from satisfice.cli import options
+from satisfice.cli import options, output
 
 
 def reproduce(
@@ -52,7 +52,7 @@ def reproduce(
         TextColumn("left"),
         console=Console(stderr=True),
     )
-    with bar:
+    with output.ready(folder), bar:
         task = bar.add_task("starting", total=None)
 
         def report(done: float, total: float, what: str) -> None:

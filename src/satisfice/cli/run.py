@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from satisfice.cli import options
+from satisfice.cli import options, output
 
 if TYPE_CHECKING:
     from satisfice.simulate import Results
@@ -32,7 +32,9 @@ def run(
     checkpoints: int = typer.Option(200, "--checkpoints", help="Points of the regret curves."),
     workers: int | None = options.WORKERS,
     unit_costs: bool = options.UNIT_COSTS,
-    out: Path = typer.Option(Path("results"), "--out", "-o", help="Folder for the data and the picture."),
+    out: Path = typer.Option(
+        Path("results"), "--out", "-o", help=f"Folder for the data and the picture. {output.KEPT}"
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print the summary as JSON, for machines."),
 ) -> None:
     """Simulate policies on an instance: a table, the data (Parquet) and a picture (PNG)."""
@@ -47,20 +49,14 @@ def run(
         if issubclass(type(chosen_setting), cls.settings) and (problem.bounded or not cls.bounded_only)
     ]
     steps = options.read_whole("--horizon", horizon)
-    results = simulate(
-        problem, chosen_setting, policy or served, steps, runs, seed, checkpoints, workers, progress=not as_json
-    )
-    # Loose ends such as ":" in toy:0.78 are not welcome in file names everywhere.
-    stem = "-".join(
-        [_slug(problem.label), setting, *(_slug(f"{v}") for v in (reference, alpha, threshold) if v is not None)]
-    )
-    data = results.save(out / f"{stem}.parquet")
-    figure = out / f"{stem}.png"
-    results.plot(figure)
+    with output.ready(out):
+        results = simulate(
+            problem, chosen_setting, policy or served, steps, runs, seed, checkpoints, workers, progress=not as_json
+        )
+        stem = output.slug(problem.label, setting, reference, alpha, threshold)
+        data, figure = output.keep(out, stem, {".parquet": results.save, ".png": results.plot})
     best = chosen_setting.optimal_arm(problem)
     if as_json:
-        import json
-
         document = {
             "instance": problem.label,
             "setting": {"kind": chosen_setting.kind, **vars(chosen_setting)},
@@ -74,7 +70,7 @@ def run(
             "data": str(data),
             "picture": str(figure),
         }
-        typer.echo(json.dumps(document, indent=2))
+        output.print_json(document)
         return
     typer.echo(
         f"{problem.label}: threshold {chosen_setting.threshold(problem):.4g}, optimal arm {problem.names[best]} "
@@ -107,7 +103,3 @@ def show(results: Results) -> None:
             end_section=row["regret"] == "sum",
         )
     options.console().print(table)
-
-
-def _slug(label: str) -> str:
-    return "".join(c if c.isalnum() or c in ".-_" else "-" for c in label)
