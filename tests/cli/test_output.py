@@ -108,3 +108,9 @@ def test_json_has_null_for_what_is_not_a_finite_number(words: tuple[str, ...]) -
     if words[0] == "run":
         assert document["summary"][0]["std"] is None
     assert "null" in done.stdout and '"inf"' not in done.stdout
+
+
+def test_workers_of_a_cluster_are_its_own() -> None:
+    done = satisfice("reproduce", "--quick", "asym", "--cluster", "tcp://127.0.0.1:1", "--workers", "2")
+    assert done.exit_code == 2 and "--workers and --cluster do not go together" in done.stderr
+    assert not list(Path().iterdir())

@@ -94,6 +94,17 @@ def test_nobody_at_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
         sf.simulate(sf.load_instance("goodreads"), sf.BestReward(0.1), "pe-cs", 1000, cluster=8786)
 
 
+def test_an_address_that_is_none_is_refused_at_once() -> None:
+    # In a process of its own: a client that is left open holds up its end.
+    code = (
+        "import satisfice as sf\n"
+        "sf.simulate(sf.load_instance('goodreads'), sf.BestReward(0.1), 'pe-cs', 10, cluster='foo')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=40)
+    assert "InvalidRun: no Dask scheduler answers at 'foo'" in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
 def test_workers_with_another_version_are_refused(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text("import satisfice\nsatisfice.__version__ = '99.0'\n")
     with (

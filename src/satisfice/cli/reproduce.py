@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from satisfice.cli import options, output
+from satisfice.errors import InvalidRun
 
 
 def reproduce(
@@ -40,6 +41,8 @@ def reproduce(
     from satisfice.paper import choose
     from satisfice.paper import reproduce as run
 
+    if cluster is not None and workers is not None:
+        raise InvalidRun("--workers and --cluster do not go together; the cluster has its own workers")
     folder = out or Path("reproduction-quick" if quick else "reproduction")
     chosen = choose(figures or ())
     bar = Progress(

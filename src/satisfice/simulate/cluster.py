@@ -73,13 +73,29 @@ def _client(cluster: object | str) -> Iterator[Client]:
     if not isinstance(cluster, str):
         raise InvalidRun(f"cluster = {cluster!r}; it must be the address of a Dask scheduler or a distributed.Client")
     try:
-        client = Client(cluster, timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
+        client = _connect(cluster)
     except (OSError, ValueError) as error:
         raise InvalidRun(f"no Dask scheduler answers at {cluster!r}; an address looks like tcp://HOST:8786") from error
     try:
         yield client
     finally:
         client.close()  # type: ignore[no-untyped-call]
+
+
+def _connect(address: str) -> Client:
+    from distributed import Client
+
+    class Careful(Client):
+        """A client that is closed when it could not be opened: otherwise its end waits a minute for a stopped loop."""
+
+        def __init__(self) -> None:
+            try:
+                super().__init__(address, timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
+            except BaseException:
+                self.status = "closed"
+                raise
+
+    return Careful()
 
 
 def _check_workers(client: Client) -> None:
