@@ -5,15 +5,21 @@ The colours are Okabe and Ito's palette; a policy keeps its colour and its marke
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+import textwrap
+from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from satisfice.words import shorten
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
@@ -91,6 +97,58 @@ def new_figure(rows: int = 1, columns: int = 1, width: float = 6.4, height: floa
         FigureCanvasAgg(figure)
         axes = figure.subplots(rows, columns, squeeze=False)
         return figure, [ax for row in axes for ax in row]
+
+
+def headline(figure: Figure, text: str) -> None:
+    """The title of a whole figure, in at most three lines that fit; what is longer is cut in the middle."""
+    width = int(figure.get_figwidth() * 10)
+    lines = textwrap.fill(shorten(text, 3 * width - 20), width)
+    figure.suptitle(lines, fontsize=11, parse_math=False)
+
+
+def legend(figure: Figure, drawn: Mapping[str, Artist]) -> None:
+    """A legend below the figure, in as many columns as its texts leave room for; none when there is nothing in it."""
+    if not drawn:
+        return
+    room = figure.get_figwidth() * 12 // (max(map(len, drawn)) + 8)
+    columns = max(1, min(len(drawn), 5, int(room)))
+    figure.legend(drawn.values(), drawn.keys(), loc="outside lower center", ncols=columns)
+
+
+def drawn_in(axes: Iterable[Axes]) -> dict[str, Artist]:
+    """What has a label in some axes, by label."""
+    return {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+
+
+def readable(axis: Axis) -> None:
+    """Numbers on an axis as people write them: 0.16, 500, 12.5k, 3M."""
+    from matplotlib.ticker import EngFormatter, FuncFormatter
+
+    large = EngFormatter(sep="")
+    axis.set_major_formatter(FuncFormatter(lambda value, _: large(value) if abs(value) >= 1000 else f"{value:.6g}"))
+
+
+def log_ticks(axis: Axis) -> None:
+    """Ticks of a log axis that do not overlap; call it when the limits are final. On less than two decades they are
+    at 1, 2 and 5 times the powers of ten."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    if high < 100 * low:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        readable(axis)
+    axis.set_minor_formatter(NullFormatter())
+
+
+def symlog_ticks(axis: Axis, linear: float, top: float) -> None:
+    """Ticks of an axis that is linear up to `linear`, a power of ten, and logarithmic from there to `top`: zero and
+    at most eight powers of ten."""
+    from matplotlib.ticker import FixedLocator, NullLocator
+
+    first, last = round(math.log10(linear)), math.floor(math.log10(top))
+    step = -(-(last - first + 1) // 8)
+    axis.set_major_locator(FixedLocator([0.0, *(10.0**power for power in range(first, last + 1, max(step, 1)))]))
+    axis.set_minor_locator(NullLocator())
 
 
 def save(figure: Figure, path: str | Path) -> Path:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from satisfice.plots import look, looks, new_figure, pretty
+from satisfice.plots import drawn_in, headline, legend, log_ticks, look, looks, new_figure, pretty, readable
+from satisfice.words import count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,15 +47,24 @@ def picture(title: str, promise: UpperBound, demand: LowerBound, result: Result 
             float(getattr(demand, f"{kind}_regret")),
             curves,
             promise.policy,
+            promise.caveat,
         )
         ax.set_title(f"{kind} regret")
-    drawn = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
-    figure.legend(drawn.values(), drawn.keys(), loc="outside lower center", ncols=2 if len(kinds) > 1 else 1)
-    figure.suptitle(title, fontsize=11)
+    legend(figure, drawn_in(axes))
+    headline(figure, title)
     return figure
 
 
-def _panel(ax: Axes, times: Floats, bound: float, gap: float, slope: float, curves: Floats | None, policy: str) -> None:
+def _panel(
+    ax: Axes,
+    times: Floats,
+    bound: float,
+    gap: float,
+    slope: float,
+    curves: Floats | None,
+    policy: str,
+    caveat: str,
+) -> None:
     ax.set_xscale("log")
     ax.set_xlabel("pulls t (log scale)")
     ax.set_ylabel("regret up to t")
@@ -68,15 +79,13 @@ def _panel(ax: Axes, times: Floats, bound: float, gap: float, slope: float, curv
     ax.set_yscale("log")
     ceiling = np.minimum(gap * times, bound)
     what = "upper bound: the theorem, or the largest gap x t where that is less"
+    remark = ""
+    if caveat:
+        what, remark = "the largest gap x t: no more is possible", textwrap.fill(f"No promise: {caveat}", 56)
+    elif bound >= gap * times[-1]:
+        remark = "the theorem is above the largest gap x T:\nit says nothing here"
     ax.plot(times, ceiling, color=UPPER, linestyle="--", linewidth=1.6, label=what)
-    if bound >= gap * times[-1]:
-        ax.text(
-            0.03,
-            0.95,
-            "the theorem is above the largest gap x T:\nit says nothing here",
-            transform=ax.transAxes,
-            va="top",
-        )
+    ax.text(0.03, 0.95, remark, transform=ax.transAxes, va="top", fontsize=9)
     if 0 < slope < np.inf:
         floor = slope * np.log(times)
         shown = (floor > 0) & (floor <= gap * times)  # an asymptote: before, it is more than all pulls could cost
@@ -89,7 +98,11 @@ def _panel(ax: Axes, times: Floats, bound: float, gap: float, slope: float, curv
         mean = curves.mean(axis=0)
         shown = mean > 0
         ax.plot(
-            times[shown], mean[shown], color=colour, linewidth=2, label=f"{pretty(policy)}, mean of {len(curves)} runs"
+            times[shown],
+            mean[shown],
+            color=colour,
+            linewidth=2,
+            label=f"{pretty(policy)}, mean of {count(len(curves), 'run')}",
         )
         low, high = np.percentile(curves, [10, 90], axis=0)
         positive = high > 0
@@ -106,15 +119,20 @@ def _panel(ax: Axes, times: Floats, bound: float, gap: float, slope: float, curv
             lowest = min(lowest, float(mean[shown][0]))
         else:
             ax.text(
-                0.97, 0.05, f"simulated: 0 in all {len(curves)} runs", transform=ax.transAxes, ha="right", color=colour
+                0.97,
+                0.05,
+                f"simulated: 0 in {count(len(curves), 'run')}",
+                transform=ax.transAxes,
+                ha="right",
+                color=colour,
             )
     ax.set_ylim(lowest / 2, float(ceiling.max()) * 2.5)
+    log_ticks(ax.xaxis)
+    log_ticks(ax.yaxis)
 
 
 def plan_picture(title: str, plan: Plan) -> Figure:
     """When every run settles, one point each, and what has been saved so far (median and a band)."""
-    from matplotlib.ticker import EngFormatter
-
     figure, (left, right) = new_figure(1, 2, width=6.2, height=4.2)
     styles = looks(outlook.policy for outlook in plan.outlooks)
     jitter = np.random.default_rng(0)
@@ -132,18 +150,21 @@ def plan_picture(title: str, plan: Plan) -> Figure:
         right.plot(plan.times, middle, color=colour, linestyle=dash, linewidth=2, label=pretty(outlook.policy))
         right.fill_between(plan.times, low, high, color=colour, alpha=0.12, linewidth=0)
     left.set_xscale("log")
-    left.set_yticks(range(len(plan.outlooks)), [pretty(outlook.policy) for outlook in plan.outlooks])
+    names = [textwrap.fill(pretty(outlook.policy), 26) for outlook in plan.outlooks]
+    left.set_yticks(range(len(names)), names)
     left.set_ylim(len(plan.outlooks) - 0.5, -0.5)
     left.grid(visible=False, axis="y")
-    left.axvline(plan.horizon / 2, color=UPPER, linestyle=":", linewidth=1.2)
+    left.axvline(plan.horizon / 2, color=UPPER, linestyle=":", linewidth=1.2, label="half of the horizon")
     left.set_xlabel("pulls until settled (hollow, beyond the horizon: not settled within half of it)")
     left.set_title("one point per run")
     right.set_xscale("log")
     right.axhline(0, color=UPPER, linewidth=1)
-    right.yaxis.set_major_formatter(EngFormatter(sep=""))
+    readable(right.yaxis)
     right.set_xlabel("pulls (log scale)")
     right.set_ylabel("cost saved per 1,000 pulls, so far")
     right.set_title(f"against always playing {plan.against}\n(median; band: 10th to 90th percentile)")
-    figure.legend(loc="outside lower center", ncols=min(len(plan.outlooks), 5))
-    figure.suptitle(title, fontsize=11)
+    for ax in (left, right):
+        log_ticks(ax.xaxis)
+    legend(figure, drawn_in((right, left)))
+    headline(figure, title)
     return figure

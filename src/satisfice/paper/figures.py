@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from satisfice.instances import load_instance
 from satisfice.paper.cells import PanelData
 from satisfice.paper.experiments import OURS, Experiment
-from satisfice.plots import COLOURS, looks, new_figure, pretty
+from satisfice.plots import COLOURS, looks, new_figure, pretty, readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,7 +87,7 @@ def _curves(ax: Axes, part: PanelData) -> None:
     ax.set_xlabel("pulls")
     ax.set_ylabel("mean cost + quality regret\n(band: ± 2 standard errors)")
     for axis in (ax.xaxis, ax.yaxis):
-        _thousands(axis)
+        readable(axis)
     ax.set_xlim(0, part.panel.horizon)
     ax.set_ylim(bottom=0)
 
@@ -149,9 +149,3 @@ def _log(ax: Axes, axis: str, values: NDArray[np.float64]) -> None:
     else:
         getattr(ax, f"set_{axis}scale")("log")
         getattr(ax, f"set_{axis}lim")(10 ** np.floor(np.log10(least) - 0.02), top)
-
-
-def _thousands(axis: object) -> None:
-    from matplotlib.ticker import EngFormatter
-
-    axis.set_major_formatter(EngFormatter(sep=""))  # type: ignore[attr-defined]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from satisfice.plots import looks, new_figure, pretty
+from satisfice.plots import drawn_in, headline, legend, looks, new_figure, pretty, readable, symlog_ticks
+from satisfice.words import count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,16 +45,15 @@ def picture(results: Results) -> Figure:
         ax.set_title(TITLES[what])
         ax.set_xlabel("pulls")
         ax.set_ylabel("mean regret" + (" (band: 10th to 90th percentile)" if len(first.pulls) > 1 else ""), fontsize=8)
-        _readable(ax, "x")
+        readable(ax.xaxis)
         _symlog(ax, [curve(result, what) for result in results.values()])
     _scatter(axes[3], results)
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 5))
+    legend(figure, drawn_in(axes[:1]))
     setting = ", ".join(f"{key} = {value}" for key, value in first.terms.setting.items() if key != "kind")
-    figure.suptitle(
+    headline(
+        figure,
         f"{first.instance.label}, {type(first.setting).__name__} ({setting}), T = {first.terms.horizon:,}, "
-        f"{len(first.pulls)} runs",
-        fontsize=11,
+        f"{count(len(first.pulls), 'run')}",
     )
     return figure
 
@@ -65,11 +66,23 @@ def _scatter(ax: Axes, results: Results) -> None:
         x = place + spread.uniform(-0.22, 0.22, len(result.regret))
         ax.scatter(x, result.regret, color=colour, marker=marker, s=16, alpha=0.6, linewidths=0)
         ax.hlines(result.regret.mean(), place - 0.32, place + 0.32, color=colour, linewidth=2)
-    ax.set_xticks(range(len(results)), [pretty(label) for label in results], rotation=20 if len(results) > 3 else 0)
+    _names(ax, [pretty(label) for label in results])
     ax.set_title("terminal cost + quality regret, one point per run")
     ax.set_ylabel("regret (bar: mean)")
     ax.grid(visible=False, axis="x")
     _symlog(ax, [result.regret for result in results.values()])
+
+
+def _names(ax: Axes, names: list[str]) -> None:
+    """The policies below the axis, in lines that leave room for their neighbours."""
+    many = len(names) > 3
+    lines = [textwrap.fill(name, 26 if many else 44 // len(names), break_on_hyphens=False) for name in names]
+    size = 8 if many and any("\n" in line for line in lines) else 10
+    ax.set_xticks(range(len(names)), lines, fontsize=size)
+    if many:
+        slope = 20 if len(names) < 6 else 40
+        for label in ax.get_xticklabels():
+            label.set(rotation=slope, ha="right", rotation_mode="anchor", multialignment="right")
 
 
 def _symlog(ax: Axes, values: list[np.ndarray[tuple[int, ...], np.dtype[np.float64]]]) -> None:
@@ -83,14 +96,11 @@ def _symlog(ax: Axes, values: list[np.ndarray[tuple[int, ...], np.dtype[np.float
     ends = [float(np.atleast_2d(v)[..., -1].mean()) for v in values]
     if max(ends) > 20 * max(min(ends), 1e-300):
         low = max(min(float(np.percentile(v, 5)) for v in positive), max(ends) * 1e-6)
-        ax.set_yscale("symlog", linthresh=10 ** np.floor(np.log10(low)), linscale=0.4)
-        ax.set_ylim(top=2 * max(float(v.max()) for v in positive))
+        linear, top = 10.0 ** np.floor(np.log10(low)), 2 * max(float(v.max()) for v in positive)
+        room = max(0.4, 0.12 * np.log10(top / linear))  # for the linear part, in decades
+        ax.set_yscale("symlog", linthresh=linear, linscale=room)
+        ax.set_ylim(top=top)
+        symlog_ticks(ax.yaxis, linear, top)
     else:
-        _readable(ax, "y")
+        readable(ax.yaxis)
     ax.set_ylim(bottom=0)
-
-
-def _readable(ax: Axes, axis: str) -> None:
-    from matplotlib.ticker import EngFormatter
-
-    getattr(ax, f"{axis}axis").set_major_formatter(EngFormatter(sep=""))
