@@ -108,6 +108,14 @@ def test_no_feasible_arm() -> None:
         sf.FixedThreshold(float("inf"))
 
 
+def test_a_share_of_a_negative_mean_is_called_what_it_is() -> None:
+    debts = sf.Instance([1, 2], [-2, -1], reward="gaussian")
+    with pytest.raises(NoFeasibleArm, match="a share alpha has no meaning for a negative mean"):
+        sf.BestReward(0.1).optimal_arm(debts)
+    with pytest.raises(NoFeasibleArm, match=r"best mean is -1$"):
+        sf.FixedThreshold(-0.5).optimal_arm(debts)
+
+
 def test_reward_models() -> None:
     gaussian = sf.Instance([1, 2], [-3.0, 7.0], reward="gaussian", sigma=2)
     assert not gaussian.bounded and gaussian.sigma == 2 and gaussian.noise == 2
@@ -147,6 +155,26 @@ def test_plain_data_and_back(arms: list[tuple[float, float]]) -> None:
     assert sf.Instance.from_dict(json.loads(json.dumps(instance.to_dict()))) == instance
 
 
-def test_from_dict_says_what_is_missing() -> None:
-    with pytest.raises(InvalidInstance, match="cost"):
-        sf.Instance.from_dict({"arms": [{"mean": 0.3}]})
+ARM = {"cost": 1, "mean": 0.5}
+
+
+@pytest.mark.parametrize(
+    "data, message",
+    [
+        ({"arms": [{"mean": 0.3}]}, "arm 0 has no 'cost'"),
+        ({"arms": [ARM, {"cost": 1}]}, "arm 1 has no 'mean'"),
+        ({"name": "x"}, "it has no 'arms'"),
+        ([], "a list where an object"),
+        ({"arms": {"a": 1}}, "arms must be a list of objects"),
+        ({"arms": [ARM], "reward": "categorical"}, "it has no 'values'|arm 0 has no 'probabilities'"),
+        ({"arms": [ARM], "reward": "gaussian", "sigma": "a"}, "sigma = 'a'; the standard deviation"),
+        ({"arms": [{"cost": "a", "mean": 0.5}]}, "costs must be numbers"),
+    ],
+)
+def test_from_dict_says_what_is_missing(data: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidInstance, match=message):
+        sf.Instance.from_dict(data)
+
+
+def test_one_arm_is_one_arm() -> None:
+    assert repr(sf.Instance([1], [0.5])) == "<Instance instance: 1 arm, bernoulli rewards>"

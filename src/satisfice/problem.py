@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from satisfice.errors import InvalidInstance, InvalidSetting, NoFeasibleArm
+from satisfice.words import count
 
 Floats = NDArray[np.float64]
 RewardModel = Literal["bernoulli", "gaussian", "categorical"]
@@ -167,23 +168,30 @@ class Instance:
     @classmethod
     def from_dict(cls, data: dict[str, object]) -> Instance:
         """An instance from the data of `to_dict`."""
-        try:
-            arms = cast("list[dict[str, object]]", data["arms"])
-            reward = cast(RewardModel, data.get("reward", "bernoulli"))
-            categorical = reward == "categorical"
-            return cls(
-                costs=cast(ArrayLike, [arm["cost"] for arm in arms]),
-                means=None if categorical else cast(ArrayLike, [arm["mean"] for arm in arms]),
-                names=[str(arm.get("name", f"arm-{i + 1}")) for i, arm in enumerate(arms)],
-                reward=reward,
-                sigma=float(cast(float, data.get("sigma", 1.0))),
-                values=cast(ArrayLike, data["values"]) if categorical else None,
-                probabilities=cast(ArrayLike, [arm["probabilities"] for arm in arms]) if categorical else None,
-                label=str(data.get("name", "instance")),
-                source=str(data.get("source", "")),
+        if not isinstance(data, dict):
+            raise InvalidInstance(f"not an instance: a {type(data).__name__} where an object with arms was expected")
+        reward = cast(RewardModel, data.get("reward", "bernoulli"))
+        categorical = reward == "categorical"
+        arms = _field(data, "arms", "it")
+        if not isinstance(arms, list) or not all(isinstance(arm, dict) for arm in arms):
+            raise InvalidInstance(
+                "not an instance: arms must be a list of objects, each with a name, a cost and a mean"
             )
-        except (KeyError, TypeError, AttributeError) as error:
-            raise InvalidInstance(f"not an instance: {error!r} is missing or of the wrong kind") from error
+
+        def column(name: str) -> ArrayLike:
+            return cast(ArrayLike, [_field(arm, name, f"arm {i}") for i, arm in enumerate(arms)])
+
+        return cls(
+            costs=column("cost"),
+            means=None if categorical else column("mean"),
+            names=[str(arm.get("name", f"arm-{i + 1}")) for i, arm in enumerate(arms)],
+            reward=reward,
+            sigma=cast(float, data.get("sigma", 1.0)),
+            values=cast(ArrayLike, _field(data, "values", "it")) if categorical else None,
+            probabilities=column("probabilities") if categorical else None,
+            label=str(data.get("name", "instance")),
+            source=str(data.get("source", "")),
+        )
 
     def __len__(self) -> int:
         return self.arms
@@ -194,7 +202,7 @@ class Instance:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<Instance {self.label}: {self.arms} arms, {self.reward} rewards>"
+        return f"<Instance {self.label}: {count(self.arms, 'arm')}, {self.reward} rewards>"
 
 
 @dataclass(frozen=True)
@@ -217,9 +225,15 @@ class Setting:
         if not feasible.any():
             raise NoFeasibleArm(
                 f"no arm of {instance.label!r} reaches the threshold {self.threshold(instance):g}; "
-                f"the best mean is {instance.means.max():g}"
+                f"the best mean is {instance.means.max():g}{self._remark(instance)}"
             )
         return int(np.argmin(np.where(feasible, instance.costs, np.inf)))
+
+    def _remark(self, instance: Instance) -> str:
+        """What else to say where no arm is good enough."""
+        if self.kind == "fixed" or self.threshold(instance) >= 0:
+            return ""
+        return " (a share alpha has no meaning for a negative mean: add a number to all rewards, or fix a threshold)"
 
     def cost_gaps(self, instance: Instance) -> Floats:
         """`(c_i - c_a*)^+` of every arm."""
@@ -336,10 +350,20 @@ def _each(what: str, array: Floats, wrong: NDArray[np.bool_], accepted: str) -> 
         raise InvalidInstance(f"the {what} of arm {i} is {array[i]}; it must be {accepted}")
 
 
+def _field(data: dict[str, object], name: str, whose: str) -> object:
+    if name not in data:
+        raise InvalidInstance(f"not an instance: {whose} has no {name!r}")
+    return data[name]
+
+
 def _sigma(sigma: float) -> float:
-    if not (np.isfinite(sigma) and sigma > 0):
-        raise InvalidInstance(f"sigma = {sigma}; the standard deviation of a Gaussian reward must be above 0")
-    return float(sigma)
+    try:
+        value = float(sigma)
+    except (TypeError, ValueError):
+        value = float("nan")
+    if not (np.isfinite(value) and value > 0):
+        raise InvalidInstance(f"sigma = {sigma!r}; the standard deviation of a Gaussian reward must be above 0")
+    return value
 
 
 def _scale(reward: str, values: ArrayLike | None, probabilities: ArrayLike | None, arms: int) -> tuple[Floats, Floats]:

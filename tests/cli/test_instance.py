@@ -120,7 +120,13 @@ def test_logs_without_costs_or_with_a_file_of_them(cli, log, tmp_path):
         (["movielens", ".", "--out", "x.txt"], "--out x.txt: instance files end in .json"),
         (["goodreads", "nowhere"], "there is no file or folder nowhere"),
         (["logs", "traffic.csv", "--arm", "x", "--reward", "stars"], "traffic.csv has no column 'x'"),
-        (["logs", "traffic.csv", "--arm", "model", "--reward", "stars"], "outside [0, 1] (divide with scale"),
+        (
+            ["logs", "traffic.csv", "--arm", "model", "--reward", "stars"],
+            "(divide with --scale, or use another --reward-model)",
+        ),
+        (["logs", "traffic.csv", "--arm", "model", "--reward", "stars"], "more than the accepted 1.00% (--max-bad)"),
+        (["logs", "traffic.csv", "--arm", "model", "--reward", "stars", "--max-bad", "2"], "error: --max-bad 2.0;"),
+        (["logs", ".", "--arm", "a", "--reward", "b"], ". is a folder; a log is one file"),
         (["logs", "traffic.json", "--arm", "a", "--reward", "b", "--out", "traffic.json"], "would overwrite the data"),
     ],
 )

@@ -114,3 +114,8 @@ def test_workers_of_a_cluster_are_its_own() -> None:
     done = satisfice("reproduce", "--quick", "asym", "--cluster", "tcp://127.0.0.1:1", "--workers", "2")
     assert done.exit_code == 2 and "--workers and --cluster do not go together" in done.stderr
     assert not list(Path().iterdir())
+
+
+def test_one_run_is_one_run() -> None:
+    assert "100 pulls, 1 run, " in satisfice(*RUN, "-T", "100", "-n", "1").stdout
+    assert "T = 1,000, 1 run\n" in satisfice(*PLAN, "-c", "1,2", "-n", "1").stdout

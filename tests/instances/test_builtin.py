@@ -75,6 +75,11 @@ def test_an_unknown_name_suggests_the_close_one(wrong, meant):
         load_instance(wrong)
 
 
+def test_a_file_that_is_not_there_is_said_in_one_sentence():
+    with pytest.raises(InvalidData, match=r"there is no file nope\.json; there are movielens"):
+        load_instance("nope.json")
+
+
 def test_an_unknown_name_lists_what_there_is():
     with pytest.raises(InvalidData) as error:
         load_instance("llm-routing:quux")

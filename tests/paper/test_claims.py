@@ -11,6 +11,7 @@ import satisfice as sf
 from satisfice.paper import claims, measures
 from satisfice.paper.cells import PanelData
 from satisfice.paper.experiments import ASYMMETRIC, FIXED, P1B, P2D, TOY, Panel
+from satisfice.paper.report import counted
 from satisfice.policies import get_policy
 from satisfice.simulate import Result
 from satisfice.simulate.results import Terms
@@ -171,3 +172,10 @@ def test_our_own_policy_is_compared_with_the_best_of_the_paper() -> None:
 
 def test_a_figure_without_claims_is_fine() -> None:
     assert claims.judge("somebody's own", []) == []
+
+
+def test_one_claim_is_one_claim() -> None:
+    assert counted(["holds", "not decided", "holds"]) == "2 hold, 1 is not decided"
+    assert counted(["holds", "does not hold", "not decided", "not decided"]) == (
+        "1 holds, 1 does not hold, 2 are not decided"
+    )

@@ -11,11 +11,20 @@ import typer
 from satisfice.cli import options, output
 from satisfice.errors import InvalidData
 from satisfice.problem import Instance
+from satisfice.words import count
 
 app = typer.Typer(
     help="Make an instance from MovieLens, Goodreads or your own logs.", no_args_is_help=True, rich_markup_mode=None
 )
 SHOWN_ARMS = 40
+# Arguments as messages of the library name them, and the options that stand for them.
+SPOKEN = {
+    "(max_bad)": "(--max-bad)",
+    "max_bad =": "--max-bad",
+    "(divide with scale, or use another reward model)": "(divide with --scale, or use another --reward-model)",
+    "scale =": "--scale",
+    "the column cost or from costs,": "--cost or from --costs,",
+}
 
 
 class Ratings(StrEnum):
@@ -184,7 +193,10 @@ def _make(read: Callable[[], Instance], inputs: Sequence[Path], out: Path, as_js
         raise InvalidData(f"--out {out} would overwrite the data it is made from")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DataWarning)
-        instance = read()
+        try:
+            instance = read()
+        except InvalidData as error:
+            raise InvalidData(_spoken(str(error))) from error
     messages = [str(warning.message) for warning in caught if issubclass(warning.category, DataWarning)]
     save_instance(instance, out)
     if as_json:
@@ -193,9 +205,16 @@ def _make(read: Callable[[], Instance], inputs: Sequence[Path], out: Path, as_js
         return
     for message in messages:
         typer.echo(f"warning: {message}", err=True)
-    typer.echo(f"{instance.label}: {instance.arms} arms, {instance.reward} rewards\n{instance.source}")
+    typer.echo(f"{instance.label}: {count(instance.arms, 'arm')}, {instance.reward} rewards\n{instance.source}")
     _show(instance)
     typer.echo(f"instance: {out}\ntry it:   satisfice run --instance {out} --setting best --alpha 0.1 --horizon 1e6")
+
+
+def _spoken(message: str) -> str:
+    """A message of the library in the words of the command line."""
+    for argument, option in SPOKEN.items():
+        message = message.replace(argument, option)
+    return message
 
 
 def _show(instance: Instance) -> None:

@@ -12,6 +12,7 @@ import typer
 from satisfice.cli import options, output
 from satisfice.cli.bounds import number
 from satisfice.errors import InvalidInstance
+from satisfice.words import count
 
 if TYPE_CHECKING:
     from satisfice.bounds.planning import Outlook, Plan
@@ -65,7 +66,7 @@ def plan(
             prices, guesses, where, steps, policy or None, runs, seed, called, report=None if as_json else report
         )
         described = ", ".join(f"{name} = {value}" for name, value in vars(where).items())
-        title = f"plan: {where.kind} ({described}), T = {result.horizon:,}, {runs} runs"
+        title = f"plan: {where.kind} ({described}), T = {result.horizon:,}, {count(runs, 'run')}"
         figure = plan_picture(title, result)
         (path,) = output.keep(out, f"plan-{where.kind}-{result.horizon}", {".png": partial(save, figure)})
     if as_json:
@@ -124,7 +125,7 @@ def _sentences(result: Plan) -> list[str]:
             f"The horizon is the first power of ten at which {first.policy} settles in 9 of 10 runs, up to 10^7."
         )
     if result.dropped:
-        said.append(f"In {result.dropped} draws of the guess no arm was good enough; they are left out.")
+        said.append(f"In {count(result.dropped, 'draw')} of the guess no arm was good enough; such draws are left out.")
     for outlook in result.outlooks:
         if outlook.policy.partition("(")[0] not in THEOREMS or not result.setting.feasible(result.middle).any():
             continue

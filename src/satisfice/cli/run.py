@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from satisfice.cli import options, output
+from satisfice.words import count
 
 if TYPE_CHECKING:
     from satisfice.simulate import Results
@@ -74,8 +75,8 @@ def run(
         return
     typer.echo(
         f"{problem.label}: threshold {chosen_setting.threshold(problem):.4g}, optimal arm {problem.names[best]} "
-        f"(cost {problem.costs[best]:g}, mean {problem.means[best]:g}); {steps:,} pulls, {runs} runs, "
-        f"{results.seconds:.1f} s"
+        f"(cost {problem.costs[best]:g}, mean {problem.means[best]:g}); {count(steps, 'pull')}, "
+        f"{count(runs, 'run')}, {results.seconds:.1f} s"
     )
     show(results)
     typer.echo(f"data:    {data}\npicture: {figure}")

@@ -165,8 +165,8 @@ def _hint(text: str) -> str:
     # Benchmarks are also looked for by their bare name, so that "gpqa" finds "llm-routing:GPQA".
     known |= {benchmark.lower(): f"llm-routing:{benchmark}" for benchmark in _llm_routing()}
     close = dict.fromkeys(known[match] for match in difflib.get_close_matches(text.lower(), known, n=3, cutoff=0.7))
-    meant = f"did you mean {' or '.join(close)}? " if close else ""
+    meant = f"did you mean {' or '.join(close)}? There" if close else "there"
     return (
-        f"{meant}There are {', '.join(PUBLISHED)}, toy:<mu_1>, llm-routing:<benchmark> "
+        f"{meant} are {', '.join(PUBLISHED)}, toy:<mu_1>, llm-routing:<benchmark> "
         f"(benchmarks: {', '.join(_llm_routing())}), and paths that end in .json"
     )

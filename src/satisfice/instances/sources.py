@@ -86,6 +86,8 @@ def opened(
         yield _frame(_as_polars(data, columns), columns, Problems("rows of the frame", max_bad), "the frame", "logs")
         return
     path = Path(data)
+    if path.is_dir():
+        raise InvalidData(f"{path} is a folder; a log is one file: CSV, Parquet or JSON lines")
     if not path.is_file():
         raise InvalidData(f"there is no file {path}")
     if not size(path):

@@ -20,11 +20,11 @@ PAPER = (
     "Juneja, Joe-Wong, Yağan: Pairwise Elimination with Instance-Dependent Guarantees for Bandits with Cost Subsidy "
     "(ICLR 2025)"
 )
-VERDICTS: dict[Verdict, str] = {
-    "holds": "hold",
-    "holds partly": "hold partly",
-    "does not hold": "do not hold",
-    "not decided": "are not decided",
+VERDICTS: dict[Verdict, tuple[str, str]] = {
+    "holds": ("holds", "hold"),
+    "holds partly": ("holds partly", "hold partly"),
+    "does not hold": ("does not hold", "do not hold"),
+    "not decided": ("is not decided", "are not decided"),
 }
 
 
@@ -60,12 +60,18 @@ def markdown(parts: Iterable[PanelData]) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
+def counted(verdicts: Iterable[Verdict]) -> str:
+    """How often each verdict was given: 12 hold, 1 is not decided."""
+    found = Counter(verdicts)
+    words = ((found[verdict], one if found[verdict] == 1 else many) for verdict, (one, many) in VERDICTS.items())
+    return ", ".join(f"{number} {word}" for number, word in words if number)
+
+
 def html(sections: list[Section], facts: Mapping[str, str], quick: bool) -> str:
     """The whole report as one page."""
     style = files("satisfice.paper").joinpath("report.css").read_text(encoding="utf-8")
     ordered = sorted(sections, key=lambda s: (not s.experiment.name[0].isdigit(), s.experiment.name))
-    verdicts = Counter(claim.verdict for section in ordered for claim in section.claims)
-    counts = ", ".join(f"{verdicts[verdict]} {plural}" for verdict, plural in VERDICTS.items() if verdicts[verdict])
+    counts = counted(claim.verdict for section in ordered for claim in section.claims)
     warning = (
         '<p class="warning">This is the small version: short horizons and few runs show that everything works. '
         "Its verdicts say nothing about the paper; run <code>satisfice reproduce</code> without --quick for that.</p>"

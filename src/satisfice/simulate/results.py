@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from satisfice.errors import InvalidData, SatisficeError
 from satisfice.policies import Policy
 from satisfice.problem import SETTINGS, Instance, Setting
+from satisfice.words import count
 
 if TYPE_CHECKING:
     import polars as pl
@@ -100,7 +101,7 @@ class Result:
         return self.pulls[:, self.optimal_arm] / self.terms.horizon
 
     def __repr__(self) -> str:
-        return f"<Result {self.terms.policy}: {len(self.pulls)} runs of {self.terms.horizon} pulls>"
+        return f"<Result {self.terms.policy}: {count(len(self.pulls), 'run')} of {count(self.terms.horizon, 'pull')}>"
 
 
 class Results(Mapping[str, Result]):
