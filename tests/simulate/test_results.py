@@ -25,6 +25,18 @@ def test_regret_is_gaps_times_pulls() -> None:
     assert result.optimal_arm == 1
 
 
+def test_a_printed_summary_leaves_nothing_out() -> None:
+    many = sf.simulate(INSTANCE, sf.BestReward(0.2), [f"pe-cs(kappa={kappa})" for kappa in range(6)], 100, runs=2)
+    table = many.summary()
+    before = pl.Config.state()
+    for text in (str(table), repr(table), table._repr_html_()):
+        assert "…" not in text and "&hellip;" not in text
+        assert all(name in text for name in (*table.columns, *many))
+    assert pl.Config.state() == before
+    assert isinstance(table, pl.DataFrame)
+    assert table.filter(pl.col("regret") == "sum").select("policy", "mean").shape == (6, 2)
+
+
 def test_summary() -> None:
     table = RESULTS.summary()
     assert table.shape[0] == 6

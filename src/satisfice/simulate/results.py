@@ -127,8 +127,8 @@ class Results(Mapping[str, Result]):
 
     def summary(self) -> pl.DataFrame:
         """A table: for each policy and each regret the mean, its standard error, s.d., median, 95th percentile,
-        worst, and the mean share of pulls on the optimal arm."""
-        import polars as pl
+        worst, and the mean share of pulls on the optimal arm. It prints in full."""
+        from satisfice.simulate.summary import Summary
 
         rows = []
         for label, result in self.items():
@@ -151,7 +151,7 @@ class Results(Mapping[str, Result]):
                         "runs": len(values),
                     }
                 )
-        return pl.DataFrame(rows)
+        return Summary(rows)
 
     def to_polars(self) -> pl.DataFrame:
         """One row per policy and run: both regrets, their sum, the share of the optimal arm, pulls and curves."""
