@@ -28,38 +28,23 @@ def reproduce(
 
     What is already in the folder is not run again, and an interrupted reproduction goes on where it stopped.
     """
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import TaskProgressColumn
 
     from satisfice.paper import choose
     from satisfice.paper import reproduce as run
+    from satisfice.progress import progress_bar
 
     if cluster is not None and workers is not None:
         raise InvalidRun("--workers and --cluster do not go together; the cluster has its own workers")
     folder = out or Path("reproduction-quick" if quick else "reproduction")
     chosen = choose(figures or ())
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        TextColumn("elapsed,"),
-        TimeRemainingColumn(elapsed_when_finished=False),
-        TextColumn("left"),
-        console=Console(stderr=True),
-    )
+    bar = progress_bar(TaskProgressColumn(), room=5)
     with output.ready(folder), bar:
         task = bar.add_task("starting", total=None)
 
         def report(done: float, total: float, what: str) -> None:
-            bar.update(task, completed=done, total=max(total, 1e-9), description=what)
+            # Without any simulation all of the work is done.
+            bar.update(task, completed=done if total else 1, total=total or 1, description=what)
 
         page = run(figures or (), folder, quick, seed, workers, cluster, report)
     typer.echo(f"report:  {page}")

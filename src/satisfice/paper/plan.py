@@ -80,6 +80,7 @@ def carry_out(
             times.save(cell, spent[cell])
             store.put(cell, result)
             yield cell
+    progress(total, total, "all simulations are there")  # whatever the sum above was rounded to
 
 
 def _work(pieces: list[Piece], workers: int | None, cluster: object | str | None) -> Iterator[tuple[Job, int, Output]]:
