@@ -181,3 +181,10 @@ def test_bad_requests_are_named() -> None:
         plan([1, 2], [0.5, 0.6], sf.ReferenceArm("x"), 1e3)
     with pytest.raises(NoFeasibleArm, match=r"no arm reaches the threshold 0\.9"):
         plan([1, 2], [0.5, 0.6], sf.FixedThreshold(0.9), 1e3)
+
+
+def test_an_arm_on_the_threshold_as_the_page_says() -> None:
+    """A policy that waits for a proof does not settle; those that take what is not shown to be too bad do."""
+    result = plan([0.2, 1, 8], [0.6, 0.81, 0.9], sf.BestReward(0.1), 1e5, ["glr", "etc-cs", "pe-cs"], runs=10)
+    glr, etc, pe = (outlook.share for outlook in result.outlooks)
+    assert glr >= 0.8 and etc == 1 and pe == 0

@@ -91,6 +91,19 @@ def test_what_is_infinite_or_vacuous_says_so() -> None:
     assert "beyond the horizon, so the bound says nothing" in short.output
 
 
+def test_arms_with_long_names_can_be_told_apart() -> None:
+    begin = "provider/a-model-with-a-very-long-name-of-the-year-2025"
+    same = [f"{begin}-{middle}-{'with-the-same-end' * 2}" for middle in ("one", "two")]
+    names = [f"{begin}-small", f"{begin}-large", *same]
+    sf.instances.save_instance(sf.Instance([1, 2, 3, 4], [0.5, 0.9, 0.6, 0.7], names=names, label="long"), "long.json")
+    result = run("-i", "long.json", "-a", "0.1", "-T", "1e4", "-n", "2")
+    table = result.output[result.output.index("Expected pulls") : result.output.index("* lower bound")]
+    assert "year-2025-small" in table and "year-2025-large" in table and "provider/a-mod" in table
+    # Cut in the middle these two would be the same, so they are there in full, in as many lines as that takes.
+    whole = "".join(line.split("  ")[0] for line in table.splitlines())
+    assert same[0] in whole and same[1] in whole
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

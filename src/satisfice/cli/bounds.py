@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import typer
 
 from satisfice.cli import options, output
 from satisfice.errors import InvalidRun
+from satisfice.words import shorten
 
 if TYPE_CHECKING:
     from satisfice.bounds import LowerBound, UpperBound
@@ -92,7 +94,8 @@ def _print_arms(
     log = math.log(promise.horizon)
     cost_gaps, quality_gaps = where.cost_gaps(problem), where.quality_gaps(problem)
     table = Table(box=None, pad_edge=False, header_style="bold", title="Expected pulls", title_justify="left")
-    table.add_column("arm")
+    table.add_column("arm", overflow="fold")
+    names = _shown(problem.names)
     for name in ("cost", "mean", "cost gap", "quality gap"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("role", no_wrap=True)
@@ -102,7 +105,7 @@ def _print_arms(
         role = promise.roles[i]
         bound = "the rest" if role == "optimal" else number(promise.pulls[i])
         least = "the rest" if role == "optimal" else number(demand.pulls[i] * log if demand.pulls[i] else 0.0)
-        row = [escape(problem.names[i]), f"{problem.costs[i]:g}", f"{problem.means[i]:.4g}"]
+        row = [escape(names[i]), f"{problem.costs[i]:g}", f"{problem.means[i]:.4g}"]
         row += [number(cost_gaps[i]), number(quality_gaps[i]), role, least, bound]
         if bound not in ("the rest", "inf") and promise.pulls[i] > promise.horizon:
             row[-1] = f"({bound})"
@@ -185,6 +188,12 @@ def _print_json(
         "picture": str(path),
     }
     output.print_json(document)
+
+
+def _shown(names: Sequence[str], most: int = 30) -> list[str]:
+    """Names for a table, long ones cut in the middle unless that makes two of them the same."""
+    short = [shorten(name, most) for name in names]
+    return [full if short.count(cut) > 1 else cut for full, cut in zip(names, short, strict=True)]
 
 
 def number(value: float) -> str:

@@ -137,7 +137,7 @@ def _sentences(result: Plan) -> list[str]:
                 f"{kind} regret at most {number(value)}" if value <= most else f"no promise on {kind} regret"
             )
         said.append(
-            f"Theory, at the middle of the guess: {outlook.policy} has {' and '.join(promises)} by the horizon."
+            f"Theory, at the middle of the guess: {outlook.policy} has {', and '.join(promises)} by the horizon."
         )
     return said
 
