@@ -126,6 +126,10 @@ def test_logs_without_costs_or_with_a_file_of_them(cli, log, tmp_path):
         ),
         (["logs", "traffic.csv", "--arm", "model", "--reward", "stars"], "more than the accepted 1.00% (--max-bad)"),
         (["logs", "traffic.csv", "--arm", "model", "--reward", "stars", "--max-bad", "2"], "error: --max-bad 2.0;"),
+        (
+            ["logs", "traffic.csv", "--arm", "model", "--reward", "x", "-o", "traffic.csv/a.json"],
+            "--out traffic.csv is no",
+        ),
         (["logs", ".", "--arm", "a", "--reward", "b"], ". is a folder; a log is one file"),
         (["logs", "traffic.json", "--arm", "a", "--reward", "b", "--out", "traffic.json"], "would overwrite the data"),
     ],

@@ -191,14 +191,14 @@ def _make(read: Callable[[], Instance], inputs: Sequence[Path], out: Path, as_js
         raise InvalidData(f"--out {out}: instance files end in .json")
     if out.exists() and any(path.exists() and path.samefile(out) for path in inputs):
         raise InvalidData(f"--out {out} would overwrite the data it is made from")
-    with warnings.catch_warnings(record=True) as caught:
+    with output.ready(out.parent), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DataWarning)
         try:
             instance = read()
         except InvalidData as error:
             raise InvalidData(_spoken(str(error))) from error
+        save_instance(instance, out)
     messages = [str(warning.message) for warning in caught if issubclass(warning.category, DataWarning)]
-    save_instance(instance, out)
     if as_json:
         document = {"file": str(out), "warnings": messages, "instance": instance.to_dict()}
         output.print_json(document)

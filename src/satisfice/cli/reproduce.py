@@ -16,7 +16,11 @@ def reproduce(
     ),
     quick: bool = typer.Option(False, "--quick", help="A small version of everything, in seconds."),
     out: Path | None = typer.Option(
-        None, "--out", "-o", help="Folder to write to: 'reproduction', or 'reproduction-quick' with --quick."
+        None,
+        "--out",
+        "-o",
+        help="Folder to write to: 'reproduction', or 'reproduction-quick' with --quick. Its report, figures and data are "
+        "those of the last command; the simulations of other ones (in cells) are kept.",
     ),
     seed: int = options.SEED,
     workers: int | None = typer.Option(None, "--workers", help="Number of processes; by default one per core."),
