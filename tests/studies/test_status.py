@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from matplotlib.image import imread
 
 import satisfice as sf
 from satisfice.errors import UnknownDecision
 from satisfice.statistics import kl, penalty
-from satisfice.studies import Study, create_study
+from satisfice.studies import Study, create_study, load_study
+from satisfice.studies.storages import Storage
 from satisfice.studies.verdict import Evidence
 
 
@@ -251,3 +254,78 @@ def test_a_picture(tmp_path: Path) -> None:
     assert imread(tmp_path / "many.png").shape[0] > 1000
     fixed().plot(tmp_path / "empty.svg")
     assert "good enough" in (tmp_path / "empty.svg").read_text()
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_corrections_undo_verdicts(reopen: Callable[[], Storage], together: bool) -> None:
+    """A grader that had two arms the wrong way round: what its rewards proved goes with them, what they prove comes."""
+    terms = (sf.BestReward(0.1), "ucb-cs", reopen(), 1000)
+    study = create_study("s", {"a": 1.0, "b": 5.0, "c": 9.0}, *terms, seed=1)
+    feed(study, {"a": [0.0] * 60, "b": [1.0] * 60, "c": [0.0] * 60})
+    study.tell(study.ask().id, 1.0)
+    assert (study.verdict().state, study.verdict().leader) == ("certified", "b")
+    before = {fact.arm: fact for fact in study.verdict().refuted}
+    log = study.log().filter(pl.col("id") <= 180)
+    right = {number: float(arm == "a") for number, arm in log.select("id", "arm").iter_rows() if arm != "c"}
+    if together:
+        study.tell_many(right, correct=True)
+    else:
+        for number, reward in right.items():
+            study.tell(number, reward, correct=True)
+    verdict = load_study("s", reopen()).verdict()
+    assert (verdict.state, verdict.leader) == ("certified", "a")
+    assert {(fact.arm, fact.by) for fact in verdict.refuted} == {("b", "a"), ("c", "a")}
+    assert all(fact.rewards > before["c"].rewards for fact in verdict.refuted)
+    assert study.check().agrees
+    feed(study, {"a": [1.0] * 60, "b": [], "c": []})  # now it is looked at again, and kept
+    assert {(fact.arm, fact.by) for fact in study.verdict().refuted} == {("b", "a"), ("c", "a")}
+    assert study.verdict().state == "certified"
+    assert study.check().agrees
+
+
+def test_a_verdict_that_a_correction_leaves_standing_keeps_its_date() -> None:
+    study = create_study("s", {"a": 1.0, "b": 5.0}, sf.BestReward(0.1), "ucb-cs", None, 1000, seed=1)
+    feed(study, {"a": [0.0] * 60, "b": [1.0] * 60})
+    before = study.verdict()
+    assert before.state == "certified"
+    study.tell(1, 1.0, correct=True)
+    after = study.verdict()
+    assert (after.refuted, after.certified_after) == (before.refuted, before.certified_after)
+    assert study.check().agrees
+
+
+def test_a_correction_undoes_the_refutation_of_a_retired_arm() -> None:
+    study = fixed()
+    feed(study, {"a": [0.0] * 40, "b": [1.0] * 40})
+    assert [fact.arm for fact in study.verdict().refuted] == ["a"]
+    study.retire_arm("a")
+    study.tell_many({number: 1.0 for number in range(1, 41)}, correct=True)
+    study.add_arm("a", 1.0)
+    assert (study.verdict().state, study.verdict().leader, study.verdict().refuted) == ("certified", "a", ())
+    assert study.check().agrees
+
+
+def test_a_reward_after_an_expiry_that_counted_undoes_verdicts() -> None:
+    now = [0.0]
+    study = fixed(expire_after=60.0, expire_as=0.0, clock=lambda: now[0])
+    late = study.ask_many(40, exclude=["b"])
+    now[0] = 100.0
+    feed(study, {"b": [1.0] * 40, "a": []})
+    assert (study.verdict().state, study.verdict().leader) == ("certified", "b")
+    study.tell_many({decision.id: 1.0 for decision in late})
+    assert (study.verdict().state, study.verdict().leader) == ("certified", "a")
+    assert study.check().agrees
+
+
+def test_a_policy_that_has_chosen_for_good_chooses_again_after_a_correction() -> None:
+    study = create_study("s", {"a": 1.0, "b": 5.0}, sf.BestReward(0.1), "pe-cs", None, 5000, seed=1)
+    for _ in range(20):
+        block = study.ask_many(100)
+        study.tell_many({decision.id: float(decision.arm == "b") for decision in block})
+    with study._ledger as machine:
+        assert machine.committed
+    assert study.ask().arm == "b"
+    log = study.log().filter(pl.col("reward").is_not_null())
+    study.tell_many({number: 1.0 for number in log["id"]}, correct=True)
+    assert study.ask().arm == "a"
+    assert study.check().agrees

@@ -28,7 +28,7 @@ from satisfice.problem import BestReward, FixedThreshold, ReferenceArm
 from satisfice.studies.arms import UNIT, Arm, Lease
 from satisfice.studies.config import Config, check_cost, check_name
 from satisfice.studies.rules import decide
-from satisfice.studies.verdict import REFUTED, Fact, judge
+from satisfice.studies.verdict import REFUTED, Fact, judge, judge_anew
 
 # Why an arm was served: as a pull of the lease; beyond it, while its rewards are outstanding, as the arm that would win
 # now or as the lease's arm once more; in place of an excluded arm.
@@ -53,6 +53,7 @@ class Machine:
         self.due = math.inf  # when the first decision after `scanned` expires
         self.look = 8  # the number of rewards at which verdicts are looked at next
         self.facts: list[Fact] = []
+        self.doubt = False  # whether a counted reward was replaced since verdicts were looked at last
         self.rng = np.random.Generator(np.random.PCG64(config.seed))
         self.learns = type(config.policy).learn is not Policy.learn
         self.memory_changed = True
@@ -220,11 +221,8 @@ class Machine:
             return
         rank = self.rank[arm]
         if old is not None:
-            record.units += new - old
-            if rank >= 0:
-                self.state.totals[rank] = record.units / UNIT
-                if self.learns and new != old:
-                    self._begin()
+            if new != old:
+                self._replace(record, rank, new - old)
             return
         record.pulls += 1
         record.units += new
@@ -246,7 +244,36 @@ class Machine:
                 lease.left -= 1
         if self.t >= self.look:
             self.look = max(self.look + 1, math.ceil(self.t * LOOK))
-            judge(self, self.facts)
+            self.facts, self.doubt = self.proved(look=True), False
+
+    def _replace(self, record: Arm, rank: int, difference: int) -> None:
+        """Replace a counted reward. All that was proved is in doubt then, and so is an arm that was chosen for good."""
+        record.units += difference
+        self.doubt = True
+        if rank < 0:
+            return
+        self.state.totals[rank] = record.units / UNIT
+        if self.committed:
+            self.lease = Lease(self.lease.number)
+            self._begin()
+        elif self.learns:
+            self._begin()
+
+    @property
+    def committed(self) -> bool:
+        """Whether the rule has given one arm all that is left of the horizon."""
+        lease, horizon = self.lease, self.config.horizon
+        return lease.arm != SWEEP and lease.left > 0 and horizon is not None and lease.left >= horizon - self.t
+
+    def proved(self, look: bool = False) -> list[Fact]:
+        """What is proved: by the last look at the verdicts, or by now if `look` or if a reward was replaced since."""
+        if not (look or self.doubt):
+            return self.facts
+        if self.doubt:
+            return judge_anew(self, self.facts)
+        facts = list(self.facts)
+        judge(self, facts)
+        return facts
 
     # A world that changes
 
@@ -294,7 +321,7 @@ class Machine:
         self.facts = [
             fact for fact in self.facts if fact.kind == REFUTED and (fact.by < 0 or not self.arms[fact.by].retired)
         ]
-        judge(self, self.facts)
+        self.facts, self.doubt = self.proved(look=True), False
 
     def close(self) -> None:
         """Take no more questions and no more rewards."""
@@ -317,6 +344,7 @@ class Machine:
             "due": self.due,
             "look": self.look,
             "facts": [list(fact) for fact in self.facts],
+            "doubt": self.doubt,
         }
 
     def memory(self) -> dict[str, object]:
@@ -349,6 +377,7 @@ class Machine:
         machine.scanned, machine.due = cast(int, book["scanned"]), cast(float, book["due"])
         machine.look = cast(int, book["look"])
         machine.facts = [Fact(*values) for values in cast("list[list[object]]", book["facts"])]  # type: ignore[arg-type]
+        machine.doubt = cast(bool, book.get("doubt", False))
         machine.learns = type(config.policy).learn is not Policy.learn
         machine.rng = np.random.Generator(np.random.PCG64(0)) if old is None else old.rng
         machine.rng.bit_generator.state = cast("dict[str, object]", memory["rng"])

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from satisfice.policies.contract import SWEEP, make_problem
+from satisfice.policies.contract import make_problem
 from satisfice.problem import FixedThreshold, ReferenceArm
 from satisfice.studies.machine import Machine
 from satisfice.studies.verdict import NONE, REFUTED, Evidence
@@ -209,25 +209,24 @@ def make_verdict(machine: Machine, data: Evidence) -> Verdict:
     """The verdict from the state of a study and the evidence in it."""
     config, order = machine.config, machine.order
     names = [arm.name for arm in machine.arms]
+    facts = machine.proved()
     refuted = tuple(
         Refutation(names[fact.arm], names[fact.by] if fact.by >= 0 else None, fact.rewards, fact.at)
-        for fact in machine.facts
+        for fact in facts
         if fact.kind == REFUTED and not machine.arms[fact.arm].retired
     )
-    final = next((fact for fact in machine.facts if fact.kind != REFUTED), None)
-    lease = machine.lease
-    horizon = config.horizon
-    committed = lease.arm != SWEEP and lease.left > 0 and horizon is not None and lease.left >= horizon - machine.t
+    final = next((fact for fact in facts if fact.kind != REFUTED), None)
+    lease, horizon = machine.lease, config.horizon
     if final is not None and final.kind == NONE:
         leader, state = max(order, key=lambda i: machine.arms[i].mean), "none"
     elif final is not None:
         leader, state = final.arm, "certified"
-    elif committed:
+    elif machine.committed:
         leader, state = order[lease.arm], "settled"
     else:
         leader = machine.standin()
         state = "settled" if horizon is not None and machine.t >= horizon else "exploring"
-    out = {fact.arm for fact in machine.facts if fact.kind == REFUTED}
+    out = {fact.arm for fact in facts if fact.kind == REFUTED}
     sure = _sure(machine, data, leader, out, state)
     threshold = config.unscale(machine.threshold())
     belief, none = _belief(machine, leader) if state in ("exploring", "settled") else (None, None)
@@ -241,7 +240,7 @@ def make_verdict(machine: Machine, data: Evidence) -> Verdict:
         refuted=refuted,
         certified_at=None if final is None else final.at,
         certified_after=None if final is None else final.rewards,
-        sentence=_sentence(machine, leader, state, sure, belief, none, threshold),
+        sentence=_sentence(machine, leader, state, sure, belief, none, threshold, len(refuted)),
     )
 
 
@@ -257,7 +256,7 @@ def _sure(machine: Machine, data: Evidence, leader: int, out: set[int], state: s
     for k in cheaper:
         now = min((data.error(k, j) for j in data.opponents(k) if data.against(k, j)), default=1.0)
         worst = max(worst, min(now, proved) if gone[k] else now)
-    # What was proved once stays proved, though the evidence may look weaker for a while.
+    # What was proved stays proved while no reward is replaced, though the evidence may look weaker for a while.
     return 1.0 - (min(worst, proved) if state in ("certified", "none") else worst)
 
 
@@ -287,6 +286,7 @@ def _sentence(
     belief: float | None,
     none: float | None,
     threshold: float,
+    refuted: int,
 ) -> str:
     config, arm = machine.config, machine.arms[leader]
     after = f"after {machine.t:,} reward{'s' if machine.t != 1 else ''}"
@@ -305,16 +305,19 @@ def _sentence(
         what = "The study has settled" if state == "settled" else "Still exploring"
         return (
             f"{what} {after}: no arm seems to reach {threshold:g}, believed with {math.floor(100 * none)}%, not proved "
-            f"yet{_gone(machine)}; '{arm.name}' would be played now."
+            f"yet{_gone(machine, refuted)}; '{arm.name}' would be played now."
         )
     doubt = "" if belief is None else f"believed with {math.floor(100 * belief)}%, "
     if state == "settled":
-        return f"The study has settled on '{arm.name}' {after}, {doubt}without a proof{_gone(machine)}.{saving}"
-    return f"Still exploring {after}: '{arm.name}' would win now, {doubt}not proved yet{_gone(machine)}.{saving}"
+        return (
+            f"The study has settled on '{arm.name}' {after}, {doubt}without a proof{_gone(machine, refuted)}.{saving}"
+        )
+    return (
+        f"Still exploring {after}: '{arm.name}' would win now, {doubt}not proved yet{_gone(machine, refuted)}.{saving}"
+    )
 
 
-def _gone(machine: Machine) -> str:
-    refuted = sum(fact.kind == REFUTED and not machine.arms[fact.arm].retired for fact in machine.facts)
+def _gone(machine: Machine, refuted: int) -> str:
     return f"; {refuted} of {len(machine.order)} arms are refuted" if refuted else ""
 
 

@@ -114,7 +114,7 @@ class Evidence:
 
 
 def judge(machine: Machine, facts: list[Fact]) -> None:
-    """Add what is proved by now and was not before. What was proved stays proved."""
+    """Add what is proved by now and was not before. What was proved stays proved, until a reward is replaced."""
     data = Evidence(machine)
     order = machine.order
     known = {fact.arm for fact in facts if fact.kind == REFUTED}
@@ -141,3 +141,20 @@ def judge(machine: Machine, facts: list[Fact]) -> None:
         if data.confirmation(k, out) <= data.delta:
             add(CERTIFIED, k, -1)
             break
+
+
+def judge_anew(machine: Machine, facts: Sequence[Fact]) -> list[Fact]:
+    """What the sums as they are now prove, after a reward that `facts` may rest on was replaced.
+
+    What still holds keeps its date. Refutations of retired arms are dropped; they are judged when the arm comes back.
+    """
+    data, rank = Evidence(machine), machine.rank
+    proved = []
+    for fact in facts:
+        i, j = rank[fact.arm], rank[fact.by] if fact.by >= 0 else -1
+        if fact.kind == REFUTED and i >= 0 and (fact.by < 0 or j >= 0):
+            if data.against(i, j) and data.error(i, j) <= data.delta:
+                proved.append(fact)
+    judge(machine, proved)
+    dated = {(fact.kind, fact.arm): fact for fact in facts if fact.kind != REFUTED}
+    return [dated.get((fact.kind, fact.arm), fact) for fact in proved]
