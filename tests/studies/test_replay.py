@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import satisfice as sf
-from satisfice.errors import InvalidData
+from satisfice.errors import InvalidData, InvalidStudy
 from satisfice.studies import create_study
 
 
@@ -87,11 +87,76 @@ def test_logs_that_cannot_be_replayed(tmp_path: Path) -> None:
     for log, message in (
         (good.drop("reward"), "no column 'reward'"),
         (good.head(0), "no rewards"),
-        (tmp_path / "missing.parquet", "not a Parquet file"),
-        (tmp_path / "x.parquet", "not a Parquet file"),
-        (good.with_columns(pl.lit(7.0).alias("reward")), "row 0 has the reward 7"),
+        (good.drop("cost"), r"no column 'cost'; its columns are 'arm', 'reward'; or give the costs: arms="),
+        (tmp_path / "missing.parquet", "there is no file"),
+        (tmp_path / "x.parquet", "not a sound Parquet file"),
+        (good.with_columns(pl.lit(7.0).alias("reward")), "reward 0 of the log .* is 7, outside"),
+        (good.with_columns(pl.lit("good").alias("reward")), "row 0 of the frame, counted from 0: 'good' is no reward"),
+        (good.with_columns(pl.lit([1.0]).alias("reward")), "'reward' of the log holds List"),
+        (good.with_columns(pl.lit(-1.0).alias("cost")), r"row 0 of the frame, counted from 0: -1\.0 is no cost"),
+        (good.with_columns(pl.lit(None).alias("cost")), "None is no cost"),
+        (good.with_columns(pl.lit(None).alias("arm")), "None is no arm"),
+        (good.to_dict(as_series=False), "^a dict is not a log; give a path, or a Polars or pandas frame$"),
     ):
         with pytest.raises(InvalidData, match=message):
             sf.replay("pe-cs", log, setting=setting)
     with pytest.raises(InvalidData, match="give a setting"):
         sf.replay("pe-cs", good)
+
+
+def test_an_arm_costs_what_it_cost_in_the_mean() -> None:
+    """a costs 1, 2, 3, then 30: 9 in the mean, dearer than b at 5, though its first three were cheaper."""
+    log = pl.DataFrame(
+        {"arm": ["a", "b", "a", "a", "a"], "cost": [1.0, 5.0, 2.0, 3.0, 30.0], "reward": [1.0, 1.0, 1.0, 1.0, 1.0]}
+    )
+    result = sf.replay("ucb-cs", log, setting=sf.BestReward(0.1))
+    assert {arm.name: arm.cost for arm in result.status.arms} == {"a": 9.0, "b": 5.0}
+    assert result.status.leader == "b"
+    assert [pull.row for pull in result.decisions] == [1, 2]  # b, the cheapest, first
+    assert (result.mean_cost, result.logged_mean_cost) == (3.5, 8.2)
+    given = sf.replay("ucb-cs", log, setting=sf.BestReward(0.1), arms={"a": 1.0, "b": 2.0})
+    assert given.logged_mean_cost == 1.2
+
+
+def test_a_study_whose_costs_changed_is_replayed_at_mean_costs() -> None:
+    study = create_study("s", {"a": 1.0, "b": 2.0}, sf.FixedThreshold(0.5), "ft-ucb", seed=1)
+    study.tell(study.ask(exclude=["b"]).id, 1.0)
+    study.set_cost("a", 4.0)
+    study.tell(study.ask(exclude=["b"]).id, 1.0)
+    result = study.replay()
+    assert {arm.name: arm.cost for arm in result.status.arms} == {"a": 2.5, "b": 2.0}
+    assert result.logged_mean_cost == 2.5
+
+
+def test_kinds_of_logs(tmp_path: Path) -> None:
+    log = uniform_log(500)
+    log.write_csv(tmp_path / "log.csv")
+    log.write_ndjson(tmp_path / "log.jsonl")
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({name: log[name].to_list() for name in log.columns})
+    same = [
+        sf.replay("glr", kind, setting=sf.BestReward(0.1)).decisions
+        for kind in (log, log.lazy(), frame, tmp_path / "log.csv", str(tmp_path / "log.jsonl"))
+    ]
+    assert len(same[0]) > 100 and same == [same[0]] * 5
+
+
+@pytest.mark.parametrize("nothing", [None, float("nan")])
+def test_rows_without_a_reward_are_left_out(nothing: float | None) -> None:
+    log = pl.DataFrame({"arm": ["a", "b"], "cost": [1.0, 2.0], "reward": [nothing, 1.0]}, strict=False)
+    result = sf.replay("ucb-cs", log, setting=sf.BestReward(0.1))
+    assert (result.logged, result.logged_mean_reward) == (1, 1.0)
+
+
+def test_a_replay_has_no_dates() -> None:
+    result = sf.replay("glr", uniform_log(3000), setting=sf.BestReward(0.1))
+    assert "'small' was refuted by" in str(result.status) and "1970" not in str(result.status)
+    assert result.status.to_dict()["verdict"]["refuted"][0]["at"] is None  # type: ignore[index,call-overload]
+
+
+def test_terms_of_a_replay_are_checked() -> None:
+    log, setting = uniform_log(10), sf.BestReward(0.1)
+    with pytest.raises(InvalidStudy, match="horizon = 0"):
+        sf.replay("pe-cs", log, setting=setting, horizon=0)
+    with pytest.raises(InvalidStudy, match=r"got a DataFrame$"):
+        sf.replay("pe-cs", log, setting=setting, arms=log)  # type: ignore[arg-type]

@@ -299,7 +299,7 @@ def test_a_correction_undoes_the_refutation_of_a_retired_arm() -> None:
     feed(study, {"a": [0.0] * 40, "b": [1.0] * 40})
     assert [fact.arm for fact in study.verdict().refuted] == ["a"]
     study.retire_arm("a")
-    study.tell_many({number: 1.0 for number in range(1, 41)}, correct=True)
+    study.tell_many(dict.fromkeys(range(1, 41), 1.0), correct=True)
     study.add_arm("a", 1.0)
     assert (study.verdict().state, study.verdict().leader, study.verdict().refuted) == ("certified", "a", ())
     assert study.check().agrees
@@ -326,6 +326,6 @@ def test_a_policy_that_has_chosen_for_good_chooses_again_after_a_correction() ->
         assert machine.committed
     assert study.ask().arm == "b"
     log = study.log().filter(pl.col("reward").is_not_null())
-    study.tell_many({number: 1.0 for number in log["id"]}, correct=True)
+    study.tell_many(dict.fromkeys(log["id"], 1.0), correct=True)
     assert study.ask().arm == "a"
     assert study.check().agrees

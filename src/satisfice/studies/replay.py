@@ -6,15 +6,16 @@ is the arm that was played, it gets the recorded reward; every other row is pass
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from satisfice.errors import InvalidData
+from satisfice.errors import InvalidData, InvalidStudy
 from satisfice.policies import Policy
 from satisfice.problem import Setting
-from satisfice.studies.config import make_config
+from satisfice.studies.config import make_config, shown
 from satisfice.studies.machine import Machine
 from satisfice.studies.records import Asked, Settled
 from satisfice.studies.status import Status, make_status
@@ -24,6 +25,7 @@ from satisfice.studies.transitions import units
 if TYPE_CHECKING:
     import polars as pl
 
+    from satisfice.instances.sources import PandasFrame
     from satisfice.studies.study import Study
 
 CAVEAT = (
@@ -33,10 +35,18 @@ CAVEAT = (
 )
 
 
+class Logged(NamedTuple):
+    """A row of a log with a reward. `cost` is nan where the log has none."""
+
+    arm: str
+    reward: float
+    cost: float
+
+
 class Pull(NamedTuple):
     """A matching decision."""
 
-    row: int  # its place in the log, from 0
+    row: int  # its place among the rewards of the log, from 0
     arm: str
     reward: float
 
@@ -108,7 +118,7 @@ _SCHEMA = {
 
 def replay(
     policy: str | Policy | type[Policy],
-    log: Study | pl.DataFrame | str | Path,
+    log: Study | pl.DataFrame | PandasFrame | str | Path,
     *,
     setting: Setting | None = None,
     arms: Mapping[str, float] | None = None,
@@ -125,12 +135,13 @@ def replay(
     policy : str or Policy
         The policy to try.
     log : Study, table, or path
-        A study, a table with the columns `arm` and `reward` (and `cost`, unless `arms` says it; rows without a reward
-        are left out), or a Parquet file of such a table, as `Study.export` writes it.
+        A study, a table (Polars or pandas) with the columns `arm` and `reward` (and `cost`, unless `arms` says it; rows
+        without a reward are left out), or a file of such a table: Parquet, as `Study.export` writes it, CSV or JSON
+        lines.
     setting : Setting, optional
         By default that of the study.
     arms : mapping from name to cost, optional
-        By default the arms of the log, each at the last cost recorded.
+        By default the arms of the log, each at the mean of its costs there.
     horizon, confidence, rewards, binary, seed
         As in `create_study`. The default horizon is the study's, or the number of logged rewards.
 
@@ -142,7 +153,7 @@ def replay(
     Raises
     ------
     InvalidData
-        The log cannot be read, or has no rewards.
+        The log cannot be read, lacks a column, or has no rewards.
 
     Examples
     --------
@@ -162,9 +173,16 @@ def replay(
         horizon = known.horizon if horizon is None else horizon
     if setting is None:
         raise InvalidData("a log does not say what is good enough; give a setting, such as BestReward(alpha=0.05)")
-    rows, prices = _read(log)
-    costs = dict(prices if arms is None else arms)
-    rows = [(arm, reward) for arm, reward in rows if arm in costs]
+    if arms is not None and not isinstance(arms, Mapping):
+        raise InvalidStudy(f'arms must be names and costs, such as {{"small": 0.2}}; got {shown(arms)}')
+    rows = _study_rows(log) if isinstance(log, Study) else _rows(log, priced=arms is None)
+    if arms is None:
+        costs = _mean_costs(rows)
+        if isinstance(log, Study):
+            costs = {arm.name: costs.get(arm.name, arm.cost) for arm in log.status().arms}
+    else:
+        costs = dict(arms)
+        rows = [Logged(arm, reward, costs[arm]) for arm, reward, _ in rows if arm in costs]
     if not rows:
         raise InvalidData("the log has no rewards of these arms, so there is nothing to replay")
     config = make_config(
@@ -172,7 +190,7 @@ def replay(
         costs,
         setting,
         policy,
-        horizon or len(rows),
+        len(rows) if horizon is None else horizon,
         confidence,
         rewards or (0.0, 1.0),
         binary,
@@ -181,12 +199,15 @@ def replay(
         seed,
     )
     machine = Machine(config)
+    machine.clock = math.nan  # a replay has no dates
     names = [name for name, _ in config.arms]
     matched = []
     machine.prepare()
-    for place, (arm, reward) in enumerate(rows):
+    for place, (arm, reward, _) in enumerate(rows):
         if not config.low <= reward <= config.high:
-            raise InvalidData(f"row {place} has the reward {reward:g}, outside [{config.low:g}, {config.high:g}]")
+            raise InvalidData(
+                f"reward {place} of the log (counted from 0) is {reward:g}, outside [{config.low:g}, {config.high:g}]"
+            )
         if names[wanted(machine)] != arm:
             continue
         k, _ = machine.ask()
@@ -202,9 +223,9 @@ def replay(
         ended=len(matched) < len(rows),
         pulls=pulls,
         mean_reward=_mean(pull.reward for pull in matched),
-        mean_cost=_mean(costs[pull.arm] for pull in matched),
-        logged_mean_reward=_mean(reward for _, reward in rows),
-        logged_mean_cost=_mean(costs[arm] for arm, _ in rows),
+        mean_cost=_mean(rows[pull.row].cost for pull in matched),
+        logged_mean_reward=_mean(row.reward for row in rows),
+        logged_mean_cost=_mean(row.cost for row in rows),
         status=make_status(machine),
         decisions=tuple(matched),
     )
@@ -217,31 +238,64 @@ def wanted(machine: Machine) -> int:
     return machine.order[lease.arm if lease.arm >= 0 else lease.handed % len(machine.order)]
 
 
-def _read(log: Study | pl.DataFrame | str | Path) -> tuple[list[tuple[str, float]], dict[str, float]]:
-    """Rewards in the order of the decisions, and the last cost of every arm."""
+def _study_rows(study: Study) -> list[Logged]:
+    """The rewards of a study in the order of its decisions."""
     import polars as pl
 
-    from satisfice.studies.study import Study
+    frame = study.log().filter(pl.col("reward").is_not_null())
+    return [Logged(*row) for row in frame.select("arm", "reward", "cost").iter_rows()]
 
-    if isinstance(log, Study):
-        frame = log.log()
-        prices = {arm.name: arm.cost for arm in log.status().arms}
-    else:
-        if isinstance(log, pl.DataFrame):
-            frame = log
-        else:
-            try:
-                frame = pl.read_parquet(log)
-            except Exception as error:
-                raise InvalidData(f"{str(log)!r} is not a Parquet file that can be read: {error}") from error
-        prices = {}
-    missing = [name for name in ("arm", "reward") if name not in frame.columns]
-    if missing:
-        raise InvalidData(f"the log has no column {missing[0]!r}; it has {', '.join(frame.columns)}")
-    frame = frame.filter(pl.col("reward").is_not_null())
-    if not prices and "cost" in frame.columns:
-        prices = dict(zip(frame["arm"].to_list(), frame["cost"].to_list(), strict=True))
-    return list(zip(frame["arm"].to_list(), frame["reward"].to_list(), strict=True)), prices
+
+def _rows(log: pl.DataFrame | PandasFrame | str | Path, priced: bool) -> list[Logged]:
+    """The rewards of a table or a file in its order, with their costs if `priced`."""
+    import polars as pl
+
+    from satisfice.instances.sources import Columns, opened
+    from satisfice.instances.tables import ROW
+
+    rows: list[Logged] = []
+    names = ("reward", "cost") if priced else ("reward",)
+    try:
+        with opened(log, Columns("arm", "reward", "cost" if priced else None), 0.0, False) as source:
+            for part in source.frames:
+                types = part.collect_schema()
+                numbers = [_number(name, types[name]).alias(f"{name} as a number") for name in names]
+                frame = source.collect(part.with_columns(pl.col("arm").cast(pl.String), *numbers))
+                for row in frame.iter_rows(named=True):
+                    reward, cost = row["reward as a number"], row.get("cost as a number", math.nan)
+                    if row["reward"] is None or (reward is not None and math.isnan(reward)):
+                        continue
+                    if row["arm"] is None or reward is None:
+                        name = "arm" if row["arm"] is None else "reward"
+                        raise InvalidData(f"{source.where(row[ROW])}: {row[name]!r} is no {name}")
+                    if priced and (cost is None or not 0.0 <= cost < math.inf):
+                        raise InvalidData(f"{source.where(row[ROW])}: {row['cost']!r} is no cost of at least 0")
+                    rows.append(Logged(row["arm"], reward, cost))
+            source.problems.settle(len(rows) + source.problems.count)
+    except InvalidData as error:
+        if "no column" in str(error) and "'cost'" in str(error).split(";")[0]:
+            raise InvalidData(f'{error}; or give the costs: arms={{"small": 0.2, "large": 8.0}}') from error
+        raise
+    return rows
+
+
+def _number(column: str, kind: pl.DataType) -> pl.Expr:
+    """A column as numbers, whether it holds numbers or text; null where it holds neither."""
+    import polars as pl
+
+    if kind == pl.String:
+        return pl.col(column).str.strip_chars().cast(pl.Float64, strict=False)
+    if kind.is_numeric() or kind in (pl.Boolean, pl.Null):
+        return pl.col(column).cast(pl.Float64)
+    raise InvalidData(f"the column {column!r} of the log holds {kind}; numbers were expected")
+
+
+def _mean_costs(rows: Iterable[Logged]) -> dict[str, float]:
+    """The mean cost of every arm."""
+    costs: dict[str, list[float]] = {}
+    for row in rows:
+        costs.setdefault(row.arm, []).append(row.cost)
+    return {arm: min(max(math.fsum(paid) / len(paid), min(paid)), max(paid)) for arm, paid in costs.items()}
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -39,12 +39,16 @@ class Refutation:
     arm: str
     by: str | None  # the arm whose mean it misses; None for a fixed threshold
     rewards: int  # rewards counted by then
-    at: float  # seconds since 1970
+    at: float  # seconds since 1970; nan in a replay
 
     def __str__(self) -> str:
-        when = datetime.fromtimestamp(self.at, UTC).isoformat(sep=" ", timespec="seconds")
+        when = (
+            ""
+            if math.isnan(self.at)
+            else f" ({datetime.fromtimestamp(self.at, UTC).isoformat(sep=' ', timespec='seconds')})"
+        )
         by = f"by {self.by!r}" if self.by is not None else "by the threshold"
-        return f"{self.arm!r} was refuted {by} after {self.rewards:,} rewards ({when})"
+        return f"{self.arm!r} was refuted {by} after {self.rewards:,} rewards{when}"
 
 
 @dataclass(frozen=True)

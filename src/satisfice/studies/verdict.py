@@ -152,9 +152,9 @@ def judge_anew(machine: Machine, facts: Sequence[Fact]) -> list[Fact]:
     proved = []
     for fact in facts:
         i, j = rank[fact.arm], rank[fact.by] if fact.by >= 0 else -1
-        if fact.kind == REFUTED and i >= 0 and (fact.by < 0 or j >= 0):
-            if data.against(i, j) and data.error(i, j) <= data.delta:
-                proved.append(fact)
+        there = fact.kind == REFUTED and i >= 0 and (fact.by < 0 or j >= 0)
+        if there and data.against(i, j) and data.error(i, j) <= data.delta:
+            proved.append(fact)
     judge(machine, proved)
     dated = {(fact.kind, fact.arm): fact for fact in facts if fact.kind != REFUTED}
     return [dated.get((fact.kind, fact.arm), fact) for fact in proved]
