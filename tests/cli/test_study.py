@@ -108,14 +108,34 @@ def test_check_sees_a_state_that_was_tampered_with() -> None:
         (("create", "b", "--arm", "a", "--alpha", "0.1"), "is not NAME=COST"),
         (("create", "b", "--arm", "a=1", "--arm", "a=2", "--alpha", "0.1"), "given twice"),
         (("create", "b", "--arm", "a=1"), "--setting best needs --alpha"),
-        (("list", "--storage", "redis://x"), "use None (memory), sqlite"),
+        (("list", "--storage", "redis://x"), "'redis://x'; use sqlite:///"),
+        (("list", "--storage", "sqlite://"), "use sqlite:///file.db\n"),
+        (("list", "--storage", "sqlite:///missing.db"), "no database missing.db; `satisfice study create` makes it"),
+        (("create", "b", "--arm", "a=1", "--alpha", "0.1", "--seed", "-1"), "seed = -1; it must be"),
+        (("create", "answers", "--arm", "a=1", "--alpha", "0.1"), "; choose another name"),
+        (("tell", "answers", "1", "-0.5"), "reward = -0.5 of decision 1; this study takes numbers from 0 to 1"),
+        (("tell", "answers", "2", "0.5"), "was told the reward 1, and is now told 0.5; --correct corrects it"),
+        (("tell", "answers", "2", "--abandon"), "cannot be abandoned; --correct replaces the reward"),
+        (("export", "answers", "file/log.parquet"), "file/log.parquet cannot be written: "),
+        (("export", "answers", "."), ". cannot be written: "),
+        (("status", "answers", "--plot", "file/r3.png"), "file/r3.png cannot be written: "),
+        (("status", "answers", "--plot", "r3.foo"), "r3.foo does not end in a kind of picture: "),
+        (("set-cost", "answers", "tiny", "1"), "no arm 'tiny'"),
+        (("set-cost", "answers", "small", "-1"), "it must be a finite number of at least 0"),
+        (("add-arm", "answers", "small", "1"), "already has an arm 'small'; `satisfice study set-cost` changes"),
+        (("retire-arm", "answers", "tiny"), "no arm 'tiny'"),
+        (("replay", "answers", "--policy", "best"), "best"),
+        (("replay", "answers", "--log", "missing.csv"), "there is no file missing.csv"),
     ],
 )
 def test_bad_input_is_one_line(words: tuple[str, ...], message: str) -> None:
     run(*CREATE, "--horizon", "1e4")
     run("ask", "answers")
+    run("tell", "answers", run("ask", "answers").stdout.split()[0], "1")
+    Path("file").touch()
     result = run(*words, stdin="{]")
     assert result.exit_code == 2
+    assert not Path("missing.db").exists()
     assert result.stderr.startswith("error: ") and message in result.stderr
     assert result.stderr.count("\n") == 1
 
@@ -125,3 +145,61 @@ def test_no_storage(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run("list")
     assert result.exit_code == 2
     assert "set SATISFICE_STORAGE" in result.stderr
+
+
+def test_negative_rewards() -> None:
+    run("create", "neg", "--arm", "a=1", "--arm", "b=2", "--alpha", "0.1", "--rewards", "-1", "1")
+    run("ask", "neg", "-n", "2")
+    assert run("tell", "neg", "1", "-0.5").stdout == "1 changed\n"
+    assert run("tell", "neg", "--correct", "1", "-1e-1").stdout == "1 changed\n"
+    assert run("tell", "neg", "2", "-.5", "--json").stdout == '{"changed": 1}\n'
+    assert run("tell", "neg", "2", "0.5", "--corect").exit_code == 2
+    assert data("status", "neg")["arms"][0]["mean"] == pytest.approx(-0.3)  # type: ignore[index,call-overload]
+
+
+def test_one_bad_reward_is_named() -> None:
+    run(*CREATE, "--horizon", "1e4")
+    run("ask", "answers", "-n", "3")
+    rewards = [{"id": 1, "reward": 1.0}, {"id": 2, "reward": 7}, {"id": 3, "reward": 1.0}]
+    result = run("tell", "answers", "-", stdin=json.dumps(rewards))
+    assert result.stderr == "error: reward = 7 of decision 2; this study takes numbers from 0 to 1\n"
+    assert data("status", "answers")["verdict"]["rewards"] == 0  # type: ignore[index,call-overload]
+
+
+def test_the_world_changes() -> None:
+    run(*CREATE, "--horizon", "1e4")
+    assert run("set-cost", "answers", "large", "6").stdout == "'large' costs 6 from now on\n"
+    assert run("add-arm", "answers", "tiny", "0.1").stdout == "added 'tiny' at a cost of 0.1\n"
+    assert run("retire-arm", "answers", "small").stdout == "retired 'small'\n"
+    assert data("add-arm", "answers", "small", "0.3") == {"arm": "small", "cost": 0.3}
+    assert data("set-cost", "answers", "small", "0.4") == {"arm": "small", "cost": 0.4}
+    assert data("retire-arm", "answers", "tiny") == {"arm": "tiny", "retired": True}
+    arms = data("status", "answers")["arms"]  # type: ignore[index,call-overload]
+    assert [(arm["name"], arm["cost"], arm["verdict"] == "retired") for arm in arms] == [
+        ("small", 0.4, False),
+        ("large", 6.0, False),
+        ("tiny", 0.1, True),
+    ]
+    assert run("expire", "answers").stdout == "0 expired\n"
+    assert data("expire", "answers") == {"expired": 0}
+    assert run("close", "answers").stdout == "closed 'answers'\n"
+    assert "is closed" in run("ask", "answers").stderr
+    assert data("check", "answers")["agrees"] is True  # type: ignore[index,call-overload]
+
+
+def test_decisions_expire() -> None:
+    run(*CREATE, "--horizon", "1e4", "--expire-after", "1e-3")
+    run("ask", "answers")
+    assert run("expire", "answers").stdout == "1 expired\n"
+
+
+def test_replay() -> None:
+    run(*CREATE, "--horizon", "1e4")
+    run("ask", "answers", "-n", "2")
+    run("tell", "answers", "1", "1")
+    run("tell", "answers", "2", "1")
+    assert run("replay", "answers").stdout.startswith("ucb-cs: 2 of 2 logged decisions match")
+    run("export", "answers", "log.parquet")
+    result = data("replay", "answers", "--policy", "glr", "--log", "log.parquet")
+    assert isinstance(result, dict)
+    assert (result["policy"], result["logged"], result["status"]["verdict"]["rewards"]) == ("glr", 2, result["matched"])

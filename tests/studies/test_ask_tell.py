@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
+import polars as pl
 import pytest
 
 import satisfice as sf
@@ -401,3 +403,70 @@ def test_terms_that_make_no_sense(terms: dict[str, object], error: type[Exceptio
     known = {"name": "s", "arms": ARMS, "setting": sf.BestReward(0.1), "policy": "ucb-cs", "horizon": 100}
     with pytest.raises(error, match=message):
         create_study(**(known | terms))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("number", [2.7, 1.0, True, None, "x", "1.0", np.float64(1), np.bool_(True)])
+def test_ids_are_whole_numbers(number: object) -> None:
+    study = create_study("s", ARMS, sf.BestReward(0.1), seed=1)
+    study.ask_many(3)
+    for act in (
+        lambda: study.tell(number, 1.0),  # type: ignore[arg-type]
+        lambda: study.tell_many([(number, 1.0)]),  # type: ignore[list-item]
+        lambda: study.abandon(number),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(UnknownDecision, match="is not the id of a decision"):
+            act()
+    assert study.tell(np.int64(2), 1.0) and study.tell_many({np.int32(3): 1.0}) == 1  # type: ignore[arg-type,dict-item]
+
+
+@pytest.mark.parametrize(
+    ("rewards", "message"),
+    [
+        ([1, 2], "^1 is not a pair of a decision id and a reward"),
+        (["12"], "'12' is not a pair"),
+        ([(1, 1.0, 2)], "is not a pair"),
+        (7, r"pairs such as \[\(17, 1.0\), \(18, 0.0\)\]; got 7$"),
+        (pl.DataFrame({"id": [1] * 99, "reward": [1.0] * 99}), r"; got a DataFrame$"),
+        ([(1, 1.0), (2, 1.5)], r"^reward = 1.5 of decision 2; this study takes numbers from 0 to 1$"),
+        ([(1, 1.0), (2, [1.0] * 99)], r"^reward = a list of decision 2; this study"),
+    ],
+)
+def test_rewards_that_are_none(rewards: object, message: str) -> None:
+    study = create_study("s", ARMS, sf.BestReward(0.1), seed=1)
+    study.ask_many(2)
+    with pytest.raises(InvalidReward, match=message):
+        study.tell_many(rewards)  # type: ignore[arg-type]
+    assert study.verdict().rewards == 0
+
+
+@pytest.mark.parametrize(
+    ("terms", "message"),
+    [
+        ({"confidence": "0.95"}, "confidence = '0.95'; it must be between 0 and 1"),
+        ({"confidence": True}, "confidence = True"),
+        ({"horizon": "100"}, "horizon = '100'; it must be a whole number of decisions"),
+        ({"horizon": [1] * 99}, "horizon = a list; it must"),
+        ({"seed": -1}, "seed = -1; it must be a whole number of at least 0"),
+        ({"seed": 1.5}, r"seed = 1\.5"),
+        ({"seed": "1"}, "seed = '1'"),
+        ({"expire_after": "60"}, "expire_after = '60'"),
+        ({"expire_as": "0"}, "expire_as = '0'"),
+    ],
+)
+def test_terms_of_the_wrong_type(terms: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidStudy, match=message):
+        create_study("s", ARMS, sf.BestReward(0.1), **terms)  # type: ignore[arg-type]
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    study = create_study(
+        "s",
+        ARMS,
+        sf.BestReward(0.1),
+        "pe-cs",
+        None,
+        np.int64(100),
+        np.float32(0.5),
+        seed=np.uint8(3),  # type: ignore[arg-type]
+    )
+    assert (study.config.horizon, study.config.confidence, study.config.seed) == (100, 0.5, 3)

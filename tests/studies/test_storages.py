@@ -264,3 +264,13 @@ def test_odd_characters_survive(reopen: Reopen) -> None:
     assert [arm.name for arm in again.status().arms] == [*names, "100%"]
     assert again.log()["subject"].to_list() == names
     assert again.check().agrees
+
+
+def test_a_mistyped_path_makes_no_database(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/missing.db"
+    for look in (lambda: load_study("s", url), lambda: list_studies(url)):
+        with pytest.raises(StorageError, match=r"there is no database .*missing\.db; create_study makes it"):
+            look()
+    assert not list(tmp_path.iterdir())
+    create_study("s", {"a": 1.0}, sf.BestReward(0.1), storage=url)
+    assert list_studies(url) == [load_study("s", url).name] == ["s"]

@@ -8,14 +8,41 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
+from typer.core import TyperGroup
 
 from satisfice.cli import options
-from satisfice.errors import InvalidData, InvalidStudy, StorageError
+from satisfice.errors import InvalidData, InvalidStudy, SatisficeError, StorageError
 
 if TYPE_CHECKING:
     from satisfice.studies import Decision, Study
 
+# How the shell says what a message says in Python.
+WORDS = {
+    "correct=True corrects it": "--correct corrects it",
+    "cannot be abandoned; correct the reward": "cannot be abandoned; --correct replaces the reward",
+    "; load_study opens it": "; choose another name, or go on with that one",
+    "; create_study makes it": "; `satisfice study create` makes it",
+    "set_cost changes its cost": "`satisfice study set-cost` changes its cost",
+    "use None (memory), sqlite": "use sqlite",
+    ", or storage=None for memory": "",
+}
+
+
+class _Group(TyperGroup):
+    """The commands of a study, whose errors speak of options."""
+
+    def invoke(self, ctx):  # type: ignore[no-untyped-def]
+        try:
+            return super().invoke(ctx)
+        except SatisficeError as error:
+            text = str(error)
+            for python, shell in WORDS.items():
+                text = text.replace(python, shell)
+            raise type(error)(text) from error
+
+
 app = typer.Typer(
+    cls=_Group,
     no_args_is_help=True,
     help="Route real traffic: ask for an arm, tell its reward later, see which arm won.",
     rich_markup_mode=None,
@@ -30,6 +57,10 @@ STORAGE = typer.Option(
     metavar="URL",
 )
 JSON = typer.Option(False, "--json", help="Print JSON, for scripts.")
+ARM = typer.Argument(..., help="The name of the arm.", metavar="ARM")
+COST = typer.Argument(..., help="The cost of one pull.", metavar="COST")
+# A number such as -0.5 is no option.
+NEGATIVE = {"ignore_unknown_options": True}
 
 
 def _place(storage: str | None) -> str:
@@ -139,7 +170,7 @@ def ask(
             typer.echo(f"{decision.id} {decision.arm}")
 
 
-@app.command()
+@app.command(context_settings=NEGATIVE)
 def tell(
     name: str = NAME,
     decision: str = typer.Argument(
@@ -207,6 +238,71 @@ def status(
         typer.echo(f"picture: {plot}", err=True)
 
 
+@app.command("set-cost", context_settings=NEGATIVE)
+def set_cost(
+    name: str = NAME, arm: str = ARM, cost: float = COST, storage: str | None = STORAGE, as_json: bool = JSON
+) -> None:
+    """Change the cost of an arm from now on."""
+    _study(name, storage).set_cost(arm, cost)
+    _done({"arm": arm, "cost": cost}, f"{arm!r} costs {cost:g} from now on", as_json)
+
+
+@app.command("add-arm", context_settings=NEGATIVE)
+def add_arm(
+    name: str = NAME, arm: str = ARM, cost: float = COST, storage: str | None = STORAGE, as_json: bool = JSON
+) -> None:
+    """Add an arm, or bring a retired one back."""
+    _study(name, storage).add_arm(arm, cost)
+    _done({"arm": arm, "cost": cost}, f"added {arm!r} at a cost of {cost:g}", as_json)
+
+
+@app.command("retire-arm")
+def retire_arm(name: str = NAME, arm: str = ARM, storage: str | None = STORAGE, as_json: bool = JSON) -> None:
+    """Take an arm out of the study."""
+    _study(name, storage).retire_arm(arm)
+    _done({"arm": arm, "retired": True}, f"retired {arm!r}", as_json)
+
+
+@app.command()
+def expire(name: str = NAME, storage: str | None = STORAGE, as_json: bool = JSON) -> None:
+    """Expire the decisions that have waited too long; other commands do so on their way."""
+    count = _study(name, storage).expire()
+    _done({"expired": count}, f"{count} expired", as_json)
+
+
+@app.command()
+def close(name: str = NAME, storage: str | None = STORAGE, as_json: bool = JSON) -> None:
+    """End a study: it hands out no more decisions and takes no more rewards."""
+    _study(name, storage).close()
+    _done({"closed": True}, f"closed {name!r}", as_json)
+
+
+def _done(data: dict[str, object], sentence: str, as_json: bool) -> None:
+    if as_json:
+        _print(data)
+    else:
+        typer.echo(sentence)
+
+
+@app.command()
+def replay(
+    name: str = NAME,
+    policy: str | None = typer.Option(None, "--policy", "-p", help="The policy to try; by default the study's."),
+    log: Path | None = typer.Option(
+        None,
+        "--log",
+        help="CSV, Parquet or JSON lines with arm, reward and cost; by default the study's own log.",
+        metavar="FILE",
+    ),
+    seed: int = options.SEED,
+    storage: str | None = STORAGE,
+    as_json: bool = JSON,
+) -> None:
+    """Say what a policy would have done with a recorded log, on the decisions that match."""
+    result = _study(name, storage).replay(log, policy=policy, seed=seed)
+    _done(result.to_dict(), str(result), as_json)
+
+
 @app.command()
 def explain(
     name: str = NAME,
@@ -225,9 +321,9 @@ def explain(
 @app.command("list")
 def list_(storage: str | None = STORAGE, as_json: bool = JSON) -> None:
     """List the studies."""
-    from satisfice.studies import get_storage, list_studies, load_study
+    from satisfice.studies import list_studies, load_study
 
-    place = get_storage(_place(storage))
+    place = _place(storage)
     names = list_studies(place)
     if as_json:
         studies = [load_study(name, place) for name in names]

@@ -112,9 +112,9 @@ def load_study(name: str, storage: str | Storage, *, clock: Callable[[], float] 
     >>> load_study("answers", here).name
     'answers'
     """
-    return Study(get_storage(storage).open(name), clock)
+    return Study(get_storage(storage, create=False).open(name), clock)
 
 
 def list_studies(storage: str | Storage) -> list[str]:
     """The names of the studies in a storage, in the order of their creation."""
-    return get_storage(storage).names()
+    return get_storage(storage, create=False).names()

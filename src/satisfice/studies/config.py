@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
+from numbers import Integral, Real
 from typing import cast
 
 from satisfice.errors import InvalidStudy
@@ -100,26 +101,28 @@ def make_config(
     if not isinstance(name, str) or not name.strip() or len(name) > 200:
         raise InvalidStudy(f"the name {name!r} of the study must be a text of 1 to 200 characters")
     if not isinstance(arms, Mapping) or not 1 <= len(arms) <= MAX_ARMS:
-        raise InvalidStudy(f'arms must be names and costs, such as {{"small": 0.2, "large": 8.0}}; got {arms!r}')
+        raise InvalidStudy(f'arms must be names and costs, such as {{"small": 0.2, "large": 8.0}}; got {shown(arms)}')
     priced = tuple((check_name(arm), check_cost(arm, cost)) for arm, cost in arms.items())
     if not isinstance(setting, Setting):
-        raise InvalidStudy(f"setting = {setting!r}; use BestReward, ReferenceArm or FixedThreshold")
+        raise InvalidStudy(f"setting = {shown(setting)}; use BestReward, ReferenceArm or FixedThreshold")
     if isinstance(setting, ReferenceArm):
         names = [arm for arm, _ in priced]
         setting = ReferenceArm(names[arm_index(setting.arm, names)], setting.alpha)
     low, high = _range(rewards)
     if isinstance(setting, FixedThreshold) and not low <= setting.mu0 <= high:
         raise InvalidStudy(f"mu0 = {setting.mu0:g} is outside the range of the rewards, [{low:g}, {high:g}]")
-    if horizon is not None and not (math.isfinite(horizon) and horizon >= 1 and float(horizon).is_integer()):
-        raise InvalidStudy(f"horizon = {horizon!r}; it must be a whole number of decisions of at least 1")
-    if confidence is not None and not 0.0 < confidence < 1.0:
-        raise InvalidStudy(f"confidence = {confidence!r}; it must be between 0 and 1, such as 0.95")
-    if expire_after is not None and not (math.isfinite(expire_after) and expire_after > 0):
-        raise InvalidStudy(f"expire_after = {expire_after!r}; it must be a number of seconds above 0")
-    if expire_as is not None and not low <= expire_as <= high:
-        raise InvalidStudy(f"expire_as = {expire_as!r} is outside the range of the rewards, [{low:g}, {high:g}]")
+    if horizon is not None and not (is_number(horizon) and horizon >= 1 and float(horizon).is_integer()):
+        raise InvalidStudy(f"horizon = {shown(horizon)}; it must be a whole number of decisions of at least 1")
+    if confidence is not None and not (is_number(confidence) and 0.0 < confidence < 1.0):
+        raise InvalidStudy(f"confidence = {shown(confidence)}; it must be between 0 and 1, such as 0.95")
+    if expire_after is not None and not (is_number(expire_after) and expire_after > 0):
+        raise InvalidStudy(f"expire_after = {shown(expire_after)}; it must be a number of seconds above 0")
+    if expire_as is not None and not (is_number(expire_as) and low <= expire_as <= high):
+        raise InvalidStudy(f"expire_as = {shown(expire_as)} is outside the range of the rewards, [{low:g}, {high:g}]")
     if binary and expire_as is not None and expire_as not in (low, high):
         raise InvalidStudy(f"expire_as = {expire_as!r}; a reward of this study is {low:g} or {high:g}")
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0):
+        raise InvalidStudy(f"seed = {shown(seed)}; it must be a whole number of at least 0")
     rule, level = _policy(policy, confidence)
     config = Config(
         name=name.strip(),
@@ -137,6 +140,17 @@ def make_config(
     )
     config.policy.check(config.setting, config.horizon, True)
     return config
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a finite number, NumPy's included."""
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def shown(value: object) -> str:
+    """A wrong value for a message of one line: as it is if it is short, else its kind."""
+    text = repr(value)
+    return text if len(text) <= 80 and "\n" not in text else f"a {type(value).__name__}"
 
 
 def check_name(name: object) -> str:
@@ -161,7 +175,7 @@ def _range(rewards: tuple[float, float]) -> tuple[float, float]:
     try:
         low, high = (float(end) for end in rewards)
     except (TypeError, ValueError):
-        raise InvalidStudy(f"rewards = {rewards!r}; give the range of a reward as (lowest, highest)") from None
+        raise InvalidStudy(f"rewards = {shown(rewards)}; give the range of a reward as (lowest, highest)") from None
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise InvalidStudy(f"rewards = {rewards!r}; the lowest must be below the highest, both finite")
     return low, high

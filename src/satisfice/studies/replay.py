@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -67,6 +67,14 @@ class Replay:
     status: Status
     decisions: tuple[Pull, ...]
     caveat: str = CAVEAT
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain data for JSON, without the single decisions; what is not known is None."""
+        data: dict[str, object] = {
+            field.name: getattr(self, field.name) for field in fields(self) if field.name != "decisions"
+        }
+        unknown = {key: None for key, value in data.items() if isinstance(value, float) and math.isnan(value)}
+        return data | unknown | {"status": self.status.to_dict()}
 
     def __str__(self) -> str:
         return (

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from satisfice.errors import InvalidReward, InvalidStudy, StudyClosed, UnknownDecision
+from satisfice.errors import InvalidData, InvalidReward, InvalidStudy, StudyClosed, UnknownDecision
 from satisfice.policies import Policy
 from satisfice.problem import Setting
-from satisfice.studies.config import Config
+from satisfice.studies.config import Config, shown
 from satisfice.studies.machine import Machine
 from satisfice.studies.records import ABANDONED, EXPIRED, OPEN, TOLD, Asked, Changed, Decision, Row, Settled
 from satisfice.studies.storages.base import Ledger
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
+    from satisfice.instances.sources import PandasFrame
     from satisfice.studies.audit import Audit
     from satisfice.studies.explain import Explanation
     from satisfice.studies.replay import Replay
@@ -163,8 +165,8 @@ class Study:
         >>> study.tell(decision.id, 1.0), study.tell(decision.id, 1.0)
         (True, False)
         """
-        value = self._reward(reward)
         number = _number(decision_id)
+        value = self._reward(number, reward)
         ledger = self._ledger
         with ledger as machine:
             now = self._tick(machine)
@@ -184,10 +186,10 @@ class Study:
         int
             How many of them changed anything.
         """
-        pairs = rewards.items() if isinstance(rewards, Mapping) else rewards
         values: dict[int, float] = {}
-        for key, reward in pairs:
-            number, value = _number(key), self._reward(reward)
+        for key, reward in _pairs(rewards):
+            number = _number(key)
+            value = self._reward(number, reward)
             if values.setdefault(number, value) != value:
                 raise InvalidReward(f"decision {number} is told two rewards at once, {values[number]:g} and {value:g}")
         ledger = self._ledger
@@ -318,15 +320,26 @@ class Study:
         return log_frame(self._ledger)
 
     def export(self, path: str | Path) -> Path:
-        """Write `log()` to a Parquet file, folders included."""
+        """Write `log()` to a Parquet file, folders included.
+
+        Raises
+        ------
+        InvalidData
+            The file cannot be written.
+        """
+        from polars.exceptions import PolarsError
+
         target = Path(path)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        self.log().write_parquet(target)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            self.log().write_parquet(target)
+        except (OSError, PolarsError) as error:
+            raise _unwritten(target, error) from error
         return target
 
     def replay(
         self,
-        log: Study | pl.DataFrame | str | Path | None = None,
+        log: Study | pl.DataFrame | PandasFrame | str | Path | None = None,
         *,
         policy: str | Policy | type[Policy] | None = None,
         setting: Setting | None = None,
@@ -347,13 +360,25 @@ class Study:
         )
 
     def plot(self, path: str | Path | None = None) -> Figure:
-        """Means with their intervals against the threshold, and where the decisions and the money went."""
+        """Means with their intervals against the threshold, and where the decisions and the money went.
+
+        Raises
+        ------
+        InvalidData
+            The file cannot be written, or its name ends in no known kind of picture.
+        """
         from satisfice.plots import save
         from satisfice.studies.picture import picture
 
         figure = picture(self.status())
         if path is not None:
-            save(figure, path)
+            known = figure.canvas.get_supported_filetypes()
+            if Path(path).suffix[1:].lower() not in known:
+                raise InvalidData(f"{path} does not end in a kind of picture: {', '.join(known)}")
+            try:
+                save(figure, path)
+            except OSError as error:
+                raise _unwritten(path, error) from error
         return figure
 
     # Pieces
@@ -393,16 +418,18 @@ class Study:
         settle(machine, row, status, reward)
         return Settled(machine.version, row.id, row.entries + 1, status, reward, now)
 
-    def _reward(self, reward: float) -> float:
+    def _reward(self, number: int, reward: float) -> float:
         config = self._ledger.config
         try:
             value = float(reward)
         except (TypeError, ValueError):
             value = math.nan
-        if not config.low <= value <= config.high:
-            raise InvalidReward(f"reward = {reward!r}; this study takes numbers from {config.low:g} to {config.high:g}")
-        if config.binary and value != config.low and value != config.high:
-            raise InvalidReward(f"reward = {reward!r}; this study takes {config.low:g} or {config.high:g}")
+        what = f"numbers from {config.low:g} to {config.high:g}"
+        known = config.low <= value <= config.high
+        if config.binary:
+            what, known = f"{config.low:g} or {config.high:g}", value in (config.low, config.high)
+        if not known:
+            raise InvalidReward(f"reward = {shown(reward)} of decision {number}; this study takes {what}")
         return value
 
     def _indices(self, machine: Machine, names: Iterable[str]) -> Sequence[int]:
@@ -413,11 +440,32 @@ class Study:
         return UnknownDecision(f"the study {self.name!r} never handed out a decision {number!r}")
 
 
-def _number(decision_id: int) -> int:
-    try:
+def _number(decision_id: object) -> int:
+    """A decision id: a whole number, NumPy's included, or the text of one."""
+    number = -1
+    if isinstance(decision_id, str):
+        number = int(decision_id) if decision_id.isdecimal() else -1
+    elif isinstance(decision_id, Integral) and not isinstance(decision_id, bool):
         number = int(decision_id)
-    except (TypeError, ValueError):
-        number = -1
     if not 1 <= number < 1 << 62:
-        raise UnknownDecision(f"{decision_id!r} is not the id of a decision; ids are 1, 2, 3, ...")
+        raise UnknownDecision(f"{shown(decision_id)} is not the id of a decision; ids are 1, 2, 3, ...")
     return number
+
+
+def _unwritten(path: str | Path, error: Exception) -> InvalidData:
+    reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+    return InvalidData(f"{path} cannot be written: {reason}")
+
+
+def _pairs(rewards: object) -> Iterator[tuple[object, float]]:
+    """Ids and rewards, or `InvalidReward`."""
+    items = rewards.items() if isinstance(rewards, Mapping) else rewards
+    if isinstance(items, Iterable) and not isinstance(items, str) and not hasattr(items, "columns"):
+        for item in items:
+            if not isinstance(item, Sequence) or isinstance(item, str) or len(item) != 2:
+                raise InvalidReward(f"{shown(item)} is not a pair of a decision id and a reward, such as (17, 1.0)")
+            yield item[0], item[1]
+    else:
+        raise InvalidReward(
+            f"rewards are {{17: 1.0, 18: 0.0}} or pairs such as [(17, 1.0), (18, 0.0)]; got {shown(rewards)}"
+        )

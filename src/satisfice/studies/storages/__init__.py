@@ -8,13 +8,20 @@ from satisfice.studies.storages.base import Ledger, Storage
 __all__ = ["Ledger", "Storage", "get_storage"]
 
 
-def get_storage(storage: str | Storage | None) -> Storage:
+def get_storage(storage: str | Storage | None, *, create: bool = True) -> Storage:
     """A storage from None (memory), a URL (`sqlite:///studies.db`, `postgresql://...`) or a storage.
+
+    Parameters
+    ----------
+    storage : None, str or Storage
+        Where studies live.
+    create : bool
+        Whether a SQLite file that is not there is made.
 
     Raises
     ------
     StorageError
-        The URL is not of a kind that is known, or the database cannot be reached.
+        The URL is not of a kind that is known, or the database cannot be reached or is not there.
     """
     if isinstance(storage, Storage):
         return storage
@@ -25,7 +32,7 @@ def get_storage(storage: str | Storage | None) -> Storage:
     if isinstance(storage, str) and storage.split(":", 1)[0].split("+")[0] in ("sqlite", "postgresql", "postgres"):
         from satisfice.studies.storages.sql import SQLStorage
 
-        return SQLStorage(storage)
+        return SQLStorage(storage, create=create)
     raise StorageError(
         f"storage = {storage!r}; use None (memory), sqlite:///file.db or postgresql://user@host/database"
     )

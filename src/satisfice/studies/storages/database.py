@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, Protocol, cast
 
 from satisfice.errors import MissingExtra, StorageError
@@ -157,6 +158,12 @@ class Database:
         dbapi = self.engine.dialect.dbapi
         self.errors: tuple[type[Exception], ...] = (cast(Any, dbapi).Error, SQLAlchemyError)
         self.say = Statements(self.engine.dialect)
+
+    @property
+    def missing(self) -> str | None:
+        """The SQLite file if it is not there."""
+        file = self.engine.url.database
+        return file if self.lite and file and not file.startswith("file:") and not Path(file).exists() else None
 
     def connect(self) -> Any:
         """A new connection of the driver."""

@@ -206,8 +206,10 @@ class SQLLedger(Ledger):
 class SQLStorage(Storage):
     """Studies in the tables of one database, which are made when it is first used."""
 
-    def __init__(self, url: str, timeout: float = TIMEOUT) -> None:
+    def __init__(self, url: str, timeout: float = TIMEOUT, *, create: bool = True) -> None:
         self._database = Database(url, timeout)
+        if not create and self._database.missing:
+            raise StorageError(f"there is no database {self._database.missing}; create_study makes it")
         try:
             self._database.prepare()
         except self._database.errors as error:
