@@ -16,6 +16,7 @@ import satisfice as sf
 from satisfice.errors import UnknownDecision
 from satisfice.statistics import kl, penalty
 from satisfice.studies import Study, create_study, load_study
+from satisfice.studies.picture import amount, shortened, shown_arms
 from satisfice.studies.storages import Storage
 from satisfice.studies.verdict import Evidence
 
@@ -329,3 +330,43 @@ def test_a_policy_that_has_chosen_for_good_chooses_again_after_a_correction() ->
     study.tell_many(dict.fromkeys(log["id"], 1.0), correct=True)
     assert study.ask().arm == "a"
     assert study.check().agrees
+
+
+def test_a_picture_of_many_arms_has_the_ones_that_matter() -> None:
+    study = create_study("s", {f"m{k}": 1.0 + k for k in range(60)}, sf.FixedThreshold(0.5), "ft-ucb", seed=1)
+    feed(study, {f"m{k}": [0.0] * 3 if k < 51 else [1.0 if k == 59 else 0.6] for k in range(60)})
+    arms = shown_arms(study.status())
+    assert len(arms) == 40
+    assert study.status().leader == "m51"
+    assert {"m51", "m59"} <= {arm.name for arm in arms} <= {"m51", "m59", *(f"m{k}" for k in range(51))}
+    assert [arm.cost for arm in arms] == sorted(arm.cost for arm in arms)
+    left, middle, _ = study.plot().axes
+    assert [label.get_text() for label in left.get_yticklabels()][-1] == "and 20 more arms"
+    assert len(middle.get_yticks()) == 41
+    few = fixed().plot().axes[0]
+    assert [label.get_text() for label in few.get_yticklabels()] == ["a  (1)", "b  (5)"]
+
+
+def test_long_names_are_shortened_and_can_be_told_apart() -> None:
+    dated = [f"provider/very-long-model-name-of-2026-11-{k:02d}-instruct-preview" for k in range(30)]
+    hard = ["x" * 60 + letter + "y" * 60 + letter + "z" * 60 for letter in "ab"]
+    names = ["short", "a-long-name-with-its-end-at-the-end", *dated, *hard]
+    short = shortened(names)
+    assert short[:2] == ["short", "a-long-name-\N{HORIZONTAL ELLIPSIS}nd-at-the-end"]
+    assert short[2] == "provid\N{HORIZONTAL ELLIPSIS}-11-00-ins\N{HORIZONTAL ELLIPSIS}"
+    assert len(set(short)) == len(names) and max(map(len, short)) <= 26
+
+
+def test_axes_of_a_picture_begin_at_0() -> None:
+    nothing = fixed()
+    free = create_study("s", {"a": 0.0, "b": 0.0}, sf.FixedThreshold(0.5), "ft-ucb", seed=1)
+    feed(free, {"a": [1.0], "b": [0.0]})
+    assert [ax.get_xlim() for ax in nothing.plot().axes[1:]] == [(0.0, 10.0), (0.0, 1.0)]
+    _, middle, right = free.plot().axes
+    assert middle.get_xlim() == (0.0, 1.05) and right.get_xlim() == (0.0, 1.0)
+
+
+def test_amounts_on_an_axis() -> None:
+    assert [amount(value) for value in (0.0, 0.0002, 0.5, 20.0, 1500.0, 3e6, 2e9)] == [
+        "0", "0.0002", "0.5", "20", "1.5k", "3M", "2G",
+    ]  # fmt: skip

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from satisfice.plots import COLOURS, new_figure, style
@@ -10,7 +13,7 @@ from satisfice.plots import COLOURS, new_figure, style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from satisfice.studies.status import Status
+    from satisfice.studies.status import ArmStatus, Status
 
 LOOKS = {
     "certified": (COLOURS[2], "o"),
@@ -21,15 +24,22 @@ LOOKS = {
     "retired": ("#888888", "P"),
 }
 MOST = 40  # arms in one picture
+WIDTH = 26  # letters of a name
+DOTS = "\N{HORIZONTAL ELLIPSIS}"
 
 
 def picture(status: Status) -> Figure:
     """Three panels: means and intervals, decisions by arm, and money spent against playing one arm alone."""
-    from matplotlib.ticker import EngFormatter
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-    arms = sorted(status.arms, key=lambda arm: arm.cost)[:MOST]
-    figure, (left, middle, right) = new_figure(1, 3, width=4.6, height=max(2.6, 1.3 + 0.32 * len(arms)))
-    names = [f"{arm.name}  ({arm.cost:g})" for arm in arms]
+    arms = shown_arms(status)
+    more = len(status.arms) - len(arms)
+    rows = len(arms) + (more > 0)
+    figure, (left, middle, right) = new_figure(1, 3, width=4.6, height=max(3.2, 1.3 + 0.32 * rows))
+    short = dict(zip((arm.name for arm in status.arms), shortened([arm.name for arm in status.arms]), strict=True))
+    names = [f"{short[arm.name]}  ({arm.cost:g})" for arm in arms]
+    if more:
+        names.append(f"and {more} more arm{'s' if more > 1 else ''}")
     for y, arm in enumerate(arms):
         colour, marker = LOOKS[arm.verdict]
         left.hlines(y, *arm.interval, color=colour, linewidth=2)
@@ -49,16 +59,19 @@ def picture(status: Status) -> Figure:
         )
     for ax in (left, middle, right):
         ax.set_axisbelow(True)
-    left.set_yticks(range(len(arms)), names)
-    left.set_ylim(len(arms) - 0.4, -0.6)
+    left.set_yticks(range(rows), names)
+    left.set_ylim(rows - 0.4, -0.6)
     left.set_ylabel("arm (cost), cheapest first")
     left.set_xlabel(f"mean reward ({status.confidence:.0%} intervals, at all times)")
-    middle.set_yticks(range(len(arms)), [])
-    middle.set_ylim(len(arms) - 0.4, -0.6)
+    middle.set_yticks(range(rows), [])
+    middle.set_ylim(rows - 0.4, -0.6)
+    most = max(arm.pulls + arm.pending + arm.dropped for arm in arms)
+    middle.set_xlim(0, 1.05 * most if most else 10)
+    middle.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     middle.set_xlabel("decisions (pale: without a reward)")
     spending = status.spending
     bars = [("spent", spending.total)]
-    bars += [(f"all on the leader\n({status.leader})", spending.leader)]
+    bars += [(f"all on the leader\n({short[status.leader]})", spending.leader)]
     if spending.reference is not None:
         bars += [("all on the reference", spending.reference)]
     elif spending.best is not None:
@@ -67,14 +80,65 @@ def picture(status: Status) -> Figure:
     colours = [COLOURS[0]] + ["#BBBBBB"] * (len(bars) - 1)
     right.barh([label for label, _ in bars], [value for _, value in bars], color=colours, height=0.6)
     right.invert_yaxis()
-    right.xaxis.set_major_formatter(EngFormatter(sep=""))
+    right.set_xlim(0, None if any(value for _, value in bars) else 1)
+    right.xaxis.set_major_locator(MaxNLocator(5))
+    right.xaxis.set_major_formatter(FuncFormatter(lambda value, _: amount(value)))
     right.set_xlabel(f"cost of {spending.decisions:,} decisions")
     with style():
         _legend(figure, {arm.verdict for arm in arms})
     figure.suptitle(
-        f"{status.study} ({status.policy}, {status.setting})\n{_wrapped(status.verdict.sentence)}", fontsize=10
+        f"{_wrapped(f'{status.study} ({status.policy}, {status.setting})')}\n{_wrapped(status.verdict.sentence)}",
+        fontsize=10,
     )
     return figure
+
+
+def shown_arms(status: Status) -> list[ArmStatus]:
+    """The arms of a picture, cheapest first. If there are too many: the leader, the best and the most pulled ones."""
+
+    def rank(arm: ArmStatus) -> tuple[bool, bool, int]:
+        return arm.name == status.leader, arm.mean == best, arm.pulls + arm.pending
+
+    best = max((arm.mean for arm in status.arms if arm.pulls and arm.verdict != "retired"), default=math.inf)
+    return sorted(sorted(status.arms, key=rank, reverse=True)[:MOST], key=lambda arm: arm.cost)
+
+
+def shortened(names: Sequence[str], width: int = WIDTH) -> list[str]:
+    """Names of at most `width` letters, the middle of long ones left out; no two of them are the same.
+
+    Where names differ in the middle alone, it is what they have in common that is left out.
+    """
+    short = [_middle(name, width) for name in names]
+    for same in [text for text, count in Counter(short).items() if count > 1]:
+        places = [k for k, text in enumerate(short) if text == same]
+        alike = [names[k] for k in places]
+        head = _common(alike)
+        tail = _common([name[::-1] for name in alike])
+        for number, k in enumerate(places, 1):
+            name = names[k]
+            core = name[max(head - 4, 0) : max(len(name) - tail, head) + 4]
+            text = f"{name[:6]}{DOTS}{core}{DOTS if tail > 4 else ''}"
+            short[k] = text if len(text) <= width else f"{_middle(text, width - 5)} ({number})"
+    return short
+
+
+def _common(names: Sequence[str]) -> int:
+    """How many letters all names begin with."""
+    return sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False)))
+
+
+def _middle(text: str, width: int) -> str:
+    if len(text) <= width:
+        return text
+    return f"{text[: (width - 1) // 2]}{DOTS}{text[len(text) - width // 2 :]}"
+
+
+def amount(value: float) -> str:
+    """A number on an axis: 0.5, 20, 1.5k, 3M."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:g}{letter}"
+    return f"{value:g}"
 
 
 def _legend(figure: Figure, shown: set[str]) -> None:
