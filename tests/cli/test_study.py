@@ -126,6 +126,10 @@ def test_check_sees_a_state_that_was_tampered_with() -> None:
         (("retire-arm", "answers", "tiny"), "no arm 'tiny'"),
         (("replay", "answers", "--policy", "best"), "best"),
         (("replay", "answers", "--log", "missing.csv"), "there is no file missing.csv"),
+        (
+            ("replay", "answers", "--log", "free.csv"),
+            "free.csv has no column 'cost'; its columns are 'arm', 'reward'\n",
+        ),
     ],
 )
 def test_bad_input_is_one_line(words: tuple[str, ...], message: str) -> None:
@@ -133,6 +137,7 @@ def test_bad_input_is_one_line(words: tuple[str, ...], message: str) -> None:
     run("ask", "answers")
     run("tell", "answers", run("ask", "answers").stdout.split()[0], "1")
     Path("file").touch()
+    Path("free.csv").write_text("arm,reward\nsmall,1\n")
     result = run(*words, stdin="{]")
     assert result.exit_code == 2
     assert not Path("missing.db").exists()

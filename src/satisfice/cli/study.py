@@ -25,6 +25,7 @@ WORDS = {
     "set_cost changes its cost": "`satisfice study set-cost` changes its cost",
     "use None (memory), sqlite": "use sqlite",
     ", or storage=None for memory": "",
+    '; or give the costs: arms={"small": 0.2, "large": 8.0}': "",
 }
 
 

@@ -83,7 +83,7 @@ def picture(status: Status) -> Figure:
     right.set_xlim(0, None if any(value for _, value in bars) else 1)
     right.xaxis.set_major_locator(MaxNLocator(5))
     right.xaxis.set_major_formatter(FuncFormatter(lambda value, _: amount(value)))
-    right.set_xlabel(f"cost of {spending.decisions:,} decisions")
+    right.set_xlabel(f"cost of {spending.decisions:,} decision{'s' if spending.decisions != 1 else ''}")
     with style():
         _legend(figure, {arm.verdict for arm in arms})
     figure.suptitle(
