@@ -207,6 +207,17 @@ def test_what_it_serves_while_rewards_are_outstanding(make: Callable[..., Study]
     assert study.check().agrees
 
 
+def test_luck_with_few_rewards_does_not_send_all_that_wait_to_a_dear_arm() -> None:
+    study = create_study("s", {"a": 1.0, "b": 8.0}, sf.BestReward(0.1), "etc-cs", None, 10_000, seed=1)
+    block = study.ask_many(400)
+    first = {arm: [d.id for d in block if d.arm == arm] for arm in ("a", "b")}
+    study.tell_many({d: float(k % 10 < 7) for k, d in enumerate(first["a"][:100])})
+    study.tell_many(dict.fromkeys(first["b"][:2], 1.0))
+    assert study.verdict().leader == "b"  # 0.7 is below 0.9 x 2/2
+    waiting = [d.arm for d in study.ask_many(10_000) if d.reason == "interim"]
+    assert waiting and set(waiting) == {"a"}  # but not below 0.9 x 3/4
+
+
 def test_many_are_the_same_as_one_by_one(reopen: Callable[[], Storage]) -> None:
     together = create_study("a", ARMS, sf.BestReward(0.1), "ucb-cs", reopen(), 1000, seed=1)
     single = create_study("b", ARMS, sf.BestReward(0.1), "ucb-cs", reopen(), 1000, seed=1)

@@ -19,8 +19,8 @@ def reproduce(
         None,
         "--out",
         "-o",
-        help="Folder to write to: 'reproduction', or 'reproduction-quick' with --quick. Its report, figures and data are "
-        "those of the last command; the simulations of other ones (in cells) are kept.",
+        help="Folder to write to: 'reproduction', or 'reproduction-quick' with --quick. Its report, figures and data "
+        "are those of the last command; the simulations of other ones (in cells) are kept.",
     ),
     seed: int = options.SEED,
     workers: int | None = typer.Option(None, "--workers", help="Number of processes; by default one per core."),

@@ -176,15 +176,19 @@ class Machine:
         if over % AGAIN != AGAIN - 1:
             unknown = [i for i in self.order if not self.arms[i].pulls]
             if len(unknown) < arms:
-                return self.standin(unknown), INTERIM
+                return self.standin(unknown, cautious=True), INTERIM
         if lease.missing is None:
             return self.order[lease.arm], EXTRA
         waiting = [k for k in range(arms) if lease.missing[k] > 0]
         return self.order[waiting[(over + over // AGAIN) % len(waiting)]], EXTRA
 
-    def standin(self, exclude: Collection[int] = ()) -> int:
+    def standin(self, exclude: Collection[int] = (), cautious: bool = False) -> int:
         """The arm that would win now among those not excluded: the cheapest whose mean reaches the threshold,
-        else the one with the largest mean; arms without a reward count as good enough."""
+        else the one with the largest mean; arms without a reward count as good enough.
+
+        `cautious`: many decisions may be made before more rewards come in, and an arm that had luck with few rewards
+        must not set the threshold for all of them; so two more rewards of 1/2 are counted in for the largest mean.
+        """
         allowed = [i for i in self.order if i not in exclude]
         if not allowed:  # arms dearer than the reference arm, which no rule plays
             others = [i for i, arm in enumerate(self.arms) if not arm.retired and i not in exclude]
@@ -192,6 +196,9 @@ class Machine:
                 raise InvalidStudy("every arm is excluded; leave at least one to choose")
             return min(others, key=lambda i: self.arms[i].cost)
         floor = self.threshold()
+        if cautious and isinstance(self.config.scaled_setting, BestReward):
+            top = max((self.arms[i].units / UNIT + 1.0) / (self.arms[i].pulls + 2) for i in self.order)
+            floor = (1.0 - self.config.scaled_setting.alpha) * top
         for i in allowed:
             if not self.arms[i].pulls or self.arms[i].mean >= floor:
                 return i
