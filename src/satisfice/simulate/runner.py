@@ -311,27 +311,11 @@ class _Bar:
     """A progress bar on the error stream: what is done, and how long the rest will take."""
 
     def __init__(self, total: int, labels: list[str]) -> None:
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
+        from rich.progress import MofNCompleteColumn, TextColumn
 
-        self.bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("runs,"),
-            TimeElapsedColumn(),
-            TextColumn("elapsed,"),
-            TimeRemainingColumn(),
-            TextColumn("left"),
-            console=Console(stderr=True),
-        )
+        from satisfice.progress import progress_bar
+
+        self.bar = progress_bar(MofNCompleteColumn(), TextColumn("runs,"), room=2 * len(str(total)) + 8)
         self.task = self.bar.add_task(f"preparing {labels[0]}", total=total)
 
     def __enter__(self) -> Progress:
