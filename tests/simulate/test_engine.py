@@ -64,10 +64,10 @@ class Scripted(Policy):
 
 @dataclass(frozen=True)
 class Wrong(Policy):
-    """Three good leases, and then one of `arm` and `pulls`."""
+    """Three good leases, and then one of `arm` and `pulls`, which is right by default."""
 
     arm: float = 0.0
-    pulls: float = 0.0
+    pulls: float = 1.0
 
     id = "wrong-for-tests"
     settings = (sf.BestReward,)

@@ -30,6 +30,7 @@ def cases() -> list[tuple[str, str, int | None]]:
     return [
         (name, kind, horizon)
         for name, cls in all_policies().items()
+        if cls.__module__.startswith("satisfice.")  # not those of other tests
         for kind, setting in SETTINGS.items()
         if isinstance(setting, cls.settings)
         for horizon in ([1] if cls.needs_horizon else [1, None])

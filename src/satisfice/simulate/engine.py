@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from satisfice.policies.contract import SWEEP, Policy, Problem, State, sound
+from satisfice.policies.contract import SWEEP, Policy, Problem, State, sound, unsound
 from satisfice.problem import REWARD_MODELS, Instance
 from satisfice.simulate.native import compile_native, link
 
@@ -148,10 +148,24 @@ def run(
 def compiled_run(policy: Policy) -> Engine:
     """`run` for the rule of `policy`, compiled (from the cache on disk if it is there)."""
     cls = type(policy)
-    return compile_native(run, start=cls.start, decide=cls.decide, learn=cls.learn)
+    return _honest(policy, compile_native(run, start=cls.start, decide=cls.decide, learn=cls.learn))
 
 
 def plain_run(policy: Policy) -> Engine:
     """`run` for the rule of `policy`, in plain Python: slow, and the same."""
     cls = type(policy)
-    return link(run, start=cls.start, decide=cls.decide, learn=cls.learn)
+    return _honest(policy, link(run, start=cls.start, decide=cls.decide, learn=cls.learn))
+
+
+def _honest(policy: Policy, engine: Engine) -> Engine:
+    """The engine; where the rule answers with no lease, the error says whose rule and when."""
+
+    def carry_out(problem: Problem, state: State, *rest: Any) -> None:
+        try:
+            engine(problem, state, *rest)
+        except ValueError as error:
+            if str(error) != NO_LEASE:
+                raise
+            raise unsound(policy.label, len(problem.costs), int(state.pulls.sum())) from None
+
+    return carry_out

@@ -14,16 +14,15 @@ from functools import cached_property
 from multiprocessing import get_context, parent_process
 from threading import Thread
 from types import TracebackType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from satisfice.errors import InvalidRun
 from satisfice.policies import Policy, get_policy
-from satisfice.policies.contract import Problem, State, arrange, make_problem, new_state, unsound
+from satisfice.policies.contract import Problem, arrange, make_problem, new_state
 from satisfice.problem import Instance, Setting
-from satisfice.simulate.engine import NO_LEASE, Engine, compiled_run, make_world
+from satisfice.simulate.engine import compiled_run, make_world
 from satisfice.simulate.results import Result, Results, Terms
 
 MAX_HORIZON = 10**15
@@ -81,27 +80,14 @@ class Job:
         if count == 0:
             # One pull: compiles the engine, or loads it from its cache.
             state, rng, curve = new_state(self.policy, len(order)), self.stream(0), np.zeros(1)
-            marks = np.ones(1, np.int64)
-            self.carry_out(engine, problem, state, world, cost_gaps, quality_gaps, marks, curve, curve.copy(), rng)
+            engine(problem, state, world, cost_gaps, quality_gaps, np.ones(1, np.int64), curve, curve.copy(), rng)
         pulls = np.zeros((count, instance.arms), dtype=np.int64)
         curves = np.zeros((2, count, len(self.checkpoints)))
         for i in range(count):
             state, rng = new_state(self.policy, len(order)), self.stream(first + i)
-            marks = self.checkpoints
-            self.carry_out(
-                engine, problem, state, world, cost_gaps, quality_gaps, marks, curves[0, i], curves[1, i], rng
-            )
+            engine(problem, state, world, cost_gaps, quality_gaps, self.checkpoints, curves[0, i], curves[1, i], rng)
             pulls[i, order] = state.pulls
         return pulls, curves[0], curves[1]
-
-    def carry_out(self, engine: Engine, problem: Problem, state: State, *rest: Any) -> None:
-        """One run; a rule that answers with no lease is an error that says so."""
-        try:
-            engine(problem, state, *rest)
-        except ValueError as error:
-            if str(error) != NO_LEASE:
-                raise
-            raise unsound(self.policy.label, len(problem.costs), int(state.pulls.sum())) from None
 
 
 def simulate(
