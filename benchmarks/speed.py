@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import platform
-import resource
 import statistics
 import subprocess
 import sys
@@ -43,10 +42,12 @@ CASES: list[tuple[str, sf.Setting, int, float]] = [
     ("ts-cs", BEST, 10, 50),
 ]
 ELIMINATION = ("pe", "asymmetric-pe", "pe-cs")
+# Its peak memory is its own word: getrusage would give it that of the process which started it.
 SWEEP = """
 import satisfice as sf
 sf.simulate(sf.load_instance("movielens"), sf.BestReward(0.25), ["pe-cs", "etc-cs", "ucb-cs", "ts-cs"], 5_000_000,
             runs=50, workers=1)
+print(next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) / 1024)
 """
 
 
@@ -108,8 +109,8 @@ def main() -> None:
         if (index if policy in ELIMINATION else own) < goal:
             missed.append(policy)
     begin = time.perf_counter()
-    sweep = subprocess.run([sys.executable, "-c", SWEEP], check=True)
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    sweep = subprocess.run([sys.executable, "-c", SWEEP], check=True, capture_output=True, text=True)
+    peak = float(sweep.stdout)
     lines += [
         "",
         f"Four policies x 50 runs x {HORIZON:,} pulls, one process: {time.perf_counter() - begin:.1f} s, "
@@ -119,7 +120,7 @@ def main() -> None:
     print("\n".join(lines[-3:]))
     if chosen.markdown:
         chosen.markdown.write_text("\n".join(lines) + "\n")
-    sys.exit(f"below the goal: {', '.join(missed)}" if missed or sweep.returncode else 0)
+    sys.exit(f"below the goal: {', '.join(missed)}" if missed else 0)
 
 
 def _time(seconds: float) -> str:
