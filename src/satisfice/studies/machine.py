@@ -195,10 +195,12 @@ class Machine:
             if not others:
                 raise InvalidStudy("every arm is excluded; leave at least one to choose")
             return min(others, key=lambda i: self.arms[i].cost)
-        floor = self.threshold()
-        if cautious and isinstance(self.config.scaled_setting, BestReward):
-            top = max((self.arms[i].units / UNIT + 1.0) / (self.arms[i].pulls + 2) for i in self.order)
-            floor = (1.0 - self.config.scaled_setting.alpha) * top
+        setting = self.config.scaled_setting
+        if cautious and isinstance(setting, BestReward):
+            records = [self.arms[i] for i in self.order]
+            floor = (1.0 - setting.alpha) * max((arm.units / UNIT + 1.0) / (arm.pulls + 2) for arm in records)
+        else:
+            floor = self.threshold()
         for i in allowed:
             if not self.arms[i].pulls or self.arms[i].mean >= floor:
                 return i
