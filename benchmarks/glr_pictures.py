@@ -16,7 +16,7 @@ import satisfice as sf
 from satisfice.plots import COLOURS, look, new_figure, pretty, save
 from satisfice.policies.beliefs import PATIENCE, believe, weigh
 from satisfice.policies.contract import arrange, make_problem, new_state
-from satisfice.policies.glr import GLR, level, proof
+from satisfice.policies.glr import ARMS, GLR, level, proof
 from satisfice.simulate.engine import compiled_run, make_world
 
 SHADES = ("#56B4E9", "#F0E442", "#E8A27A")  # plays on, buys evidence, passes over
@@ -80,7 +80,7 @@ def one_run(file: Path) -> None:
         colour = COLOURS[k]
         label = f"{name}: cost {instance.costs[k]:g}, mean {instance.means[k]:g}"
         ax.plot(times, counts[:, k], color=colour, label=label)
-        since, because = state.ints[3 + 3 * k + 1], state.ints[3 + 3 * k + 2]
+        since, because = state.ints[ARMS + 3 * k + 1], state.ints[ARMS + 3 * k + 2]
         if because:
             at = counts[np.searchsorted(times, since), k]
             ax.plot([since], [at], "X", color=colour, markersize=9)
