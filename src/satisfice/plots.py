@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from satisfice.words import shorten
+from satisfice.words import amount, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -122,10 +122,9 @@ def drawn_in(axes: Iterable[Axes]) -> dict[str, Artist]:
 
 def readable(axis: Axis) -> None:
     """Numbers on an axis as people write them: 0.16, 500, 12.5k, 3M."""
-    from matplotlib.ticker import EngFormatter, FuncFormatter
+    from matplotlib.ticker import FuncFormatter
 
-    large = EngFormatter(sep="")
-    axis.set_major_formatter(FuncFormatter(lambda value, _: large(value) if abs(value) >= 1000 else f"{value:.6g}"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: amount(value)))
 
 
 def log_ticks(axis: Axis) -> None:

@@ -1,6 +1,8 @@
-"""Words in tables, pictures and messages: numbers of things, and names that are too long."""
+"""Words in tables, pictures and messages: numbers of things, names that are too long, data for JSON."""
 
 from __future__ import annotations
+
+import math
 
 
 def count(number: int, thing: str) -> str:
@@ -26,3 +28,32 @@ def shorten(text: str, most: int) -> str:
         return text
     head = (most - 1) // 2
     return f"{text[:head]}…{text[len(text) - (most - 1 - head) :]}"
+
+
+def amount(value: float) -> str:
+    """A number as people write it on an axis.
+
+    Examples
+    --------
+    >>> amount(0.16), amount(500), amount(12_500), amount(3e6)
+    ('0.16', '500', '12.5k', '3M')
+    """
+    for size, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:g}{letter}"
+    return f"{value:g}"
+
+
+def plain(data: object) -> object:
+    """Data for JSON, whose standard knows no other numbers than finite ones: None stands for the others.
+
+    Examples
+    --------
+    >>> plain({"a": (1.5, float("nan"))})
+    {'a': [1.5, None]}
+    """
+    if isinstance(data, dict):
+        return {key: plain(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [plain(value) for value in data]
+    return None if isinstance(data, float) and not math.isfinite(data) else data

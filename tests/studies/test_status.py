@@ -16,9 +16,10 @@ import satisfice as sf
 from satisfice.errors import UnknownDecision
 from satisfice.statistics import kl, penalty
 from satisfice.studies import Study, create_study, load_study
-from satisfice.studies.picture import amount, shortened, shown_arms
+from satisfice.studies.picture import shortened, shown_arms
 from satisfice.studies.storages import Storage
 from satisfice.studies.verdict import Evidence
+from satisfice.words import amount
 
 
 def feed(study: Study, rewards: dict[str, list[float]]) -> None:

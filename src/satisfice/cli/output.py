@@ -5,7 +5,6 @@ from __future__ import annotations
 import filecmp
 import itertools
 import json
-import math
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from pathlib import Path
 import typer
 
 from satisfice.errors import InvalidData
+from satisfice.words import plain
 
 KEPT = "A file that is there with other content is kept, and the new one is numbered: name-2.png."
 
@@ -95,12 +95,4 @@ def slug(*parts: object) -> str:
 
 def print_json(data: object) -> None:
     """Print JSON as its standard has it: null stands for what is not a finite number."""
-    typer.echo(json.dumps(_finite(data), indent=2, ensure_ascii=False, allow_nan=False))
-
-
-def _finite(data: object) -> object:
-    if isinstance(data, dict):
-        return {key: _finite(value) for key, value in data.items()}
-    if isinstance(data, (list, tuple)):
-        return [_finite(value) for value in data]
-    return None if isinstance(data, float) and not math.isfinite(data) else data
+    typer.echo(json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False))

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from satisfice.plots import COLOURS, new_figure, style
+from satisfice.plots import COLOURS, new_figure, readable, style
+from satisfice.words import shorten
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,7 +31,7 @@ DOTS = "\N{HORIZONTAL ELLIPSIS}"
 
 def picture(status: Status) -> Figure:
     """Three panels: means and intervals, decisions by arm, and money spent against playing one arm alone."""
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
+    from matplotlib.ticker import MaxNLocator
 
     arms = shown_arms(status)
     more = len(status.arms) - len(arms)
@@ -82,7 +83,7 @@ def picture(status: Status) -> Figure:
     right.invert_yaxis()
     right.set_xlim(0, None if any(value for _, value in bars) else 1)
     right.xaxis.set_major_locator(MaxNLocator(5))
-    right.xaxis.set_major_formatter(FuncFormatter(lambda value, _: amount(value)))
+    readable(right.xaxis)
     right.set_xlabel(f"cost of {spending.decisions:,} decision{'s' if spending.decisions != 1 else ''}")
     with style():
         _legend(figure, {arm.verdict for arm in arms})
@@ -108,7 +109,7 @@ def shortened(names: Sequence[str], width: int = WIDTH) -> list[str]:
 
     Where names differ in the middle alone, it is what they have in common that is left out.
     """
-    short = [_middle(name, width) for name in names]
+    short = [shorten(name, width) for name in names]
     for same in [text for text, count in Counter(short).items() if count > 1]:
         places = [k for k, text in enumerate(short) if text == same]
         alike = [names[k] for k in places]
@@ -118,27 +119,13 @@ def shortened(names: Sequence[str], width: int = WIDTH) -> list[str]:
             name = names[k]
             core = name[max(head - 4, 0) : max(len(name) - tail, head) + 4]
             text = f"{name[:6]}{DOTS}{core}{DOTS if tail > 4 else ''}"
-            short[k] = text if len(text) <= width else f"{_middle(text, width - 5)} ({number})"
+            short[k] = text if len(text) <= width else f"{shorten(text, width - 5)} ({number})"
     return short
 
 
 def _common(names: Sequence[str]) -> int:
     """How many letters all names begin with."""
     return sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False)))
-
-
-def _middle(text: str, width: int) -> str:
-    if len(text) <= width:
-        return text
-    return f"{text[: (width - 1) // 2]}{DOTS}{text[len(text) - width // 2 :]}"
-
-
-def amount(value: float) -> str:
-    """A number on an axis: 0.5, 20, 1.5k, 3M."""
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= size:
-            return f"{value / size:g}{letter}"
-    return f"{value:g}"
 
 
 def _legend(figure: Figure, shown: set[str]) -> None:

@@ -12,6 +12,7 @@ from satisfice.policies.contract import make_problem
 from satisfice.problem import FixedThreshold, ReferenceArm
 from satisfice.studies.machine import Machine
 from satisfice.studies.verdict import NONE, REFUTED, Evidence
+from satisfice.words import plain
 
 # Beliefs compare every arm with every other; beyond so many arms that takes longer than a status should.
 BELIEVABLE = 60
@@ -107,7 +108,7 @@ class Status:
 
     def to_dict(self) -> dict[str, object]:
         """Plain data for JSON; what is not known is None."""
-        data = _plain(asdict(self))
+        data = plain(asdict(self))
         assert isinstance(data, dict)
         return data
 
@@ -138,14 +139,6 @@ class Status:
         lines = [title + (" (closed)" if self.closed else ""), *lines]
         lines += [str(refutation) for refutation in self.verdict.refuted]
         return "\n".join([*lines, _money(self.spending), self.verdict.sentence])
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _amount(value: float) -> str:
