@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test lint format bench bench-regret bench-studies bench-data clean
+.PHONY: demo test lint format wheel bench bench-regret bench-studies bench-traffic bench-verdicts bench-service bench-data \
+	service-long torture clean
 .DEFAULT_GOAL := demo
 
 $(BIN)/python:
@@ -37,8 +38,13 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 format: $(VENV)/.installed-dev
+	$(BIN)/python tools/stub.py
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# Built, installed into an empty environment, and used from a folder without the repository.
+wheel: $(VENV)/.installed-dev
+	$(BIN)/python tools/wheel.py
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/speed.py
@@ -49,6 +55,24 @@ bench-regret: $(VENV)/.installed-dev
 
 bench-studies: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/studies.py
+
+bench-traffic: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/traffic.py
+
+bench-service: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/service.py
+
+# Replicas that are killed for 100,000 decisions, and five minutes of calls that schemathesis makes up.
+service-long: $(VENV)/.installed-dev
+	SATISFICE_DECISIONS=100000 SATISFICE_SCHEMATHESIS=300 $(BIN)/python -m pytest -x -p no:xdist \
+		tests/service/test_replicas.py tests/service/test_schemathesis.py
+
+bench-verdicts: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/verdicts.py
+
+# Killed, stopped and interrupted writers, lost answers, full disks: an hour or so.
+torture: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/torture.py
 
 bench-data: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/instances.py

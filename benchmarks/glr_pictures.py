@@ -14,10 +14,12 @@ from matplotlib.patches import Patch
 
 import satisfice as sf
 from satisfice.plots import COLOURS, look, new_figure, pretty, save
-from satisfice.policies.beliefs import PATIENCE, believe, weigh
+from satisfice.policies.beliefs import believe, weigh
 from satisfice.policies.contract import arrange, make_problem, new_state
-from satisfice.policies.glr import ARMS, GLR, level, proof
-from satisfice.simulate.engine import compiled_run, make_world
+from satisfice.policies.glr import GLR, case_of, recall
+from satisfice.proofs import against, level
+from satisfice.simulation.engine import compiled_run
+from satisfice.simulation.world import make_world
 
 SHADES = ("#56B4E9", "#F0E442", "#E8A27A")  # plays on, buys evidence, passes over
 
@@ -39,11 +41,12 @@ def regions(file: Path) -> None:
                 state.pulls[:] = [n, n, 400]
                 state.totals[:] = [n * (0.72 + gap), n * 0.8, 0.0]
                 t = int(state.pulls.sum())
-                table, top = believe(problem, state)
-                stay, go, ratio, _, _ = weigh(problem, table, top, horizon - min(t, horizon - 1), 0)
-                patience = problem.params[PATIENCE] if stay <= go else 1.0
+                beliefs, top = believe(problem, state)
+                stay, go, ratio, _, _ = weigh(problem, beliefs, top, horizon - min(t, horizon - 1), 0)
+                patience = policy.patience if stay <= go else 1.0
                 colours[y, x] = 1 if ratio * patience > 1 else 0 if stay <= go else 2
-                proofs[y, x] = abs(proof(problem, state, 0, 1)) - level(problem)
+                case = case_of(problem, state)
+                proofs[y, x] = abs(against(case, 0, 1)) - level(case, policy.delta)
         ax.pcolormesh(pulls, gaps, colours, cmap=ListedColormap(SHADES), vmin=0, vmax=2, shading="nearest")
         ax.contour(pulls, gaps, proofs, levels=[0.0], colors="black", linestyles="--", linewidths=1.2)
         ax.axhline(0, color="black", linewidth=0.8)
@@ -66,21 +69,14 @@ def one_run(file: Path) -> None:
     order = arrange(instance.costs, setting, instance.names)
     problem = make_problem(policy, setting, instance.costs, order, horizon, True)
     times = np.unique(np.geomspace(1, horizon, 160).astype(int))
-    pulls = []
-    for stop in times:
-        state, zeros = new_state(policy, 4), np.zeros(4)
-        compiled_run(policy)(
-            problem, state, make_world(instance, order), zeros, zeros, np.array([stop]), np.zeros(1), np.zeros(1),
-            np.random.default_rng(2),
-        )  # fmt: skip
-        pulls.append(state.pulls.copy())
-    counts = np.array(pulls)
+    state, counts = new_state(policy, 4), np.zeros((len(times), 4), dtype=np.int64)
+    compiled_run(policy)(problem, state, make_world(instance, order), times, counts, np.random.default_rng(2))
     figure, (ax,) = new_figure(1, 1, width=8.4, height=4.2)
     for k, name in enumerate(instance.names):
         colour = COLOURS[k]
         label = f"{name}: cost {instance.costs[k]:g}, mean {instance.means[k]:g}"
         ax.plot(times, counts[:, k], color=colour, label=label)
-        since, because = state.ints[ARMS + 3 * k + 1], state.ints[ARMS + 3 * k + 2]
+        since, because = recall(state).since[k], recall(state).because[k]
         if because:
             at = counts[np.searchsorted(times, since), k]
             ax.plot([since], [at], "X", color=colour, markersize=9)

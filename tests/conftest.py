@@ -7,8 +7,24 @@ new ones: `SATISFICE_EXPLORE=1 pytest`.
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("same", derandomize=True)
 settings.load_profile("default" if os.environ.get("SATISFICE_EXPLORE") else "same")
+
+
+@pytest.fixture(autouse=True)
+def no_policy_is_left_behind() -> Iterator[None]:
+    """A policy of a test must not become a policy of the tests after it."""
+    yield
+    contract = sys.modules.get("satisfice.policies.contract")
+    left = (
+        []
+        if contract is None
+        else [c for c in contract.registry().values() if not c.__module__.startswith("satisfice.")]
+    )
+    assert left == [], "a test's policy says register=False, or is defined within registered()"

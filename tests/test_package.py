@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import os
+import pkgutil
+import pydoc
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
+
+import pytest
 
 import satisfice as sf
 
@@ -20,9 +29,112 @@ def test_importing_loads_nothing_heavy() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 
 
-def test_every_public_name_is_there() -> None:
-    for name in sf.__all__:
-        assert getattr(sf, name) is not None
+def test_importing_is_quick_because_it_loads_nothing_else() -> None:
+    code = "import sys; before = set(sys.modules); import satisfice; print(sorted(set(sys.modules) - before))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "'satisfice'" in loaded and "satisfice." not in loaded and "numpy" not in loaded
+
+
+def test_there_is_one_list_of_public_names() -> None:
+    homes: dict[str, str] = vars(sf)["_HOME"]
+    modules: tuple[str, ...] = vars(sf)["_MODULES"]
+    assert sf.__all__ == sorted((*homes, *modules)) and len(set(sf.__all__)) == len(sf.__all__)
+    assert set(sf.__all__) < set(dir(sf)) and "__version__" in dir(sf)
+    stub = subprocess.run([sys.executable, str(ROOT / "tools" / "stub.py"), "--check"], capture_output=True, text=True)
+    assert stub.returncode == 0, stub.stderr
+    names: dict[str, object] = {}
+    exec("from satisfice import *", names)
+    assert set(sf.__all__) < set(names)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        sf.nothing  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_the_version_is_in_one_place() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert "version" not in project["project"] and project["project"]["dynamic"] == ["version"]
+    assert f"\n## {sf.__version__.removesuffix('.dev0')}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_every_error_is_public() -> None:
+    mine = {
+        name
+        for name, value in vars(sf.errors).items()
+        if inspect.isclass(value) and value.__module__ == "satisfice.errors"
+    }
+    assert mine <= set(sf.__all__)
+
+
+@pytest.mark.parametrize("name", sf.__all__)
+def test_help_and_signature_are_those_of_the_name(name: str) -> None:
+    value = getattr(sf, name)
+    if inspect.ismodule(value):
+        assert value.__name__ == f"satisfice.{name}" and value.__doc__
+        return
+    assert value.__name__ == name and value.__module__.startswith("satisfice.") and inspect.getdoc(value)
+    text = pydoc.plain(pydoc.render_doc(value))
+    assert text.splitlines()[0].startswith(
+        f"Python Library Documentation: {'class' if inspect.isclass(value) else 'function'} {name} in module"
+    )
+    if inspect.isfunction(value):
+        assert all(f"{word}" in text for word in inspect.signature(value).parameters)
+        assert ">>> " in text, "a public function has a runnable example"
+
+
+def test_the_signatures_that_are_fixed() -> None:
+    def words(value: Callable[..., object]) -> list[str]:
+        return list(inspect.signature(value).parameters)
+
+    assert words(sf.simulate)[:4] == ["instance", "setting", "policies", "horizon"]
+    assert words(sf.Instance)[:4] == ["costs", "means", "names", "reward"]
+    assert words(sf.create_study)[:7] == ["name", "arms", "setting", "policy", "storage", "horizon", "confidence"]
+    assert words(sf.load_study)[:2] == ["name", "storage"]
+    assert words(sf.bounds.upper)[:4] == ["policy", "instance", "setting", "horizon"]
+
+
+def modules() -> list[ModuleType]:
+    """Every module of the package."""
+    found = pkgutil.walk_packages(sf.__path__, "satisfice.")
+    return [importlib.import_module(module.name) for module in found if not module.name.endswith("__main__")]
+
+
+def held() -> set[type]:
+    """Every class of the package that public functions and classes say they answer with or have as a field."""
+    known = {
+        kind.__name__: kind
+        for module in modules()
+        for kind in vars(module).values()
+        if inspect.isclass(kind) and kind.__module__ == module.__name__ and not kind.__name__.startswith("_")
+    }
+    found: set[type] = set()
+    todo = [getattr(sf, name) for name in sf.__all__ if not inspect.ismodule(getattr(sf, name))]
+    while todo:
+        value = todo.pop()
+        # What a storage is made of is the business of those who write one.
+        if value in found or value is sf.Storage:
+            continue
+        texts = [value.__annotations__.get("return")] if inspect.isfunction(value) else []
+        if inspect.isclass(value):
+            found.add(value)
+            for name, member in vars(value).items():
+                member = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+                if not name.startswith("_") and inspect.isfunction(member):
+                    texts.append(member.__annotations__.get("return"))
+            texts += [text for name, text in vars(value).get("__annotations__", {}).items() if not name.startswith("_")]
+        scope = vars(sys.modules[value.__module__])
+        words = {word for text in texts for word in re.findall(r"\w+", str(text))}
+        kinds = [scope.get(word, known.get(word)) for word in words]
+        todo += [kind for kind in kinds if inspect.isclass(kind) and kind.__module__.startswith("satisfice")]
+    return found
+
+
+def test_every_type_that_somebody_can_hold_can_be_named() -> None:
+    public = {
+        getattr(module, name)
+        for module in (sf, *modules())
+        for name in getattr(module, "__all__", ())
+        if inspect.isclass(getattr(module, name))
+    }
+    assert {f"{kind.__module__}.{kind.__name__}" for kind in held() - public} == set()
 
 
 def test_the_example_of_contributing_works_word_for_word(tmp_path: Path) -> None:

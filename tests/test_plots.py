@@ -12,8 +12,9 @@ from matplotlib.text import Text
 
 import satisfice as sf
 from satisfice.bounds import lower, upper
-from satisfice.bounds.picture import picture, plan_picture
-from satisfice.bounds.planning import plan
+from satisfice.bounds.picture import picture
+from satisfice.planning import plan
+from satisfice.planning.picture import picture as plan_picture
 from satisfice.plots import new_figure, readable
 
 MODELS = sf.Instance(costs=[8.0, 0.2, 1.0], means=[0.90, 0.70, 0.88], names=["large", "small", "medium"])
@@ -89,7 +90,7 @@ def test_numbers_on_an_axis() -> None:
 
 @pytest.mark.parametrize("horizon", [20, 1000, 10_000])
 def test_a_plan(horizon: int) -> None:
-    result = plan([0.2, 1, 8], [0.6, 0.86, 0.9], sf.BestReward(0.1), horizon, ["glr", "etc-cs"], runs=3)
+    result = plan([0.2, 1, 8], [0.6, 0.86, 0.9], sf.BestReward(0.1), horizon, policies=["glr", "etc-cs"], runs=3)
     figure = plan_picture("plan", result)
     assert_readable(figure)
     assert "half of the horizon" in [text.get_text() for text in figure.legends[0].get_texts()]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
 import json
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -72,6 +75,7 @@ def test_the_ends_of_alpha(alpha: float, arm: int) -> None:
         ({"costs": [1, 2], "means": [0.1, 0.2], "names": ["a", "a"]}, "'a' stands for more than one"),
         ({"costs": [1], "means": [3], "reward": "poisson"}, "'poisson' is unknown"),
         ({"costs": [1], "means": [3], "reward": "gaussian", "sigma": 0}, "sigma = 0"),
+        ({"costs": [1], "means": [3], "reward": "gaussian", "sigma": "2"}, "sigma = '2'; the standard deviation of"),
         ({"costs": [1], "reward": "categorical", "values": [0, 1]}, "needs values"),
         ({"costs": [1], "reward": "categorical", "values": [0, 1], "probabilities": [[0.5, 0.6]]}, "sum to 1"),
         ({"costs": [1], "reward": "categorical", "values": [0, 1], "probabilities": [[1.0]]}, r"\(1, 2\) was expected"),
@@ -131,6 +135,62 @@ def test_reward_models() -> None:
 def test_an_instance_cannot_be_changed_by_accident() -> None:
     with pytest.raises(ValueError, match="read-only"):
         ARMS.costs[0] = 7
+    with pytest.raises(AttributeError, match=r"replace\(costs=...\) makes another one"):
+        ARMS.costs = np.ones(4)
+    with pytest.raises(AttributeError, match="keeps its costs"):
+        del ARMS.costs
+    for again in (pickle.loads(pickle.dumps(ARMS)), copy.deepcopy(ARMS), copy.copy(ARMS)):
+        assert again == ARMS and not again.costs.flags.writeable and not again.probabilities.flags.writeable
+
+
+SETTINGS = [sf.BestReward(0.1), sf.ReferenceArm("d", 0.2), sf.ReferenceArm(3), sf.FixedThreshold(0.5)]
+
+
+@pytest.mark.parametrize(
+    "setting, alpha, mu0, reference",
+    [*zip(SETTINGS, (0.1, 0.2, 0.0, 0.0), (math.nan, math.nan, math.nan, 0.5), (None, "d", 3, None), strict=True)],
+)
+def test_a_setting_answers_for_itself(setting: sf.Setting, alpha: float, mu0: float, reference: int | str) -> None:
+    assert setting.alpha == alpha and setting.reference == reference
+    assert setting.mu0 == mu0 or (math.isnan(setting.mu0) and math.isnan(mu0))
+    for again in (sf.Setting.from_dict(json.loads(json.dumps(setting.to_dict()))), pickle.loads(pickle.dumps(setting))):
+        assert again == setting and hash(again) == hash(setting) and repr(again) == repr(setting)
+
+
+def test_the_form_of_a_setting_in_files_and_databases_stays() -> None:
+    assert [setting.to_dict() for setting in SETTINGS] == [
+        {"kind": "best", "alpha": 0.1},
+        {"kind": "reference", "arm": "d", "alpha": 0.2},
+        {"kind": "reference", "arm": 3, "alpha": 0.0},
+        {"kind": "fixed", "mu0": 0.5},
+    ]
+    assert json.dumps(sf.ReferenceArm(np.int64(3), np.float32(0.5)).to_dict()) == (  # type: ignore[arg-type]
+        '{"kind": "reference", "arm": 3, "alpha": 0.5}'
+    )
+
+
+def test_the_parameters_of_a_setting_stay() -> None:
+    assert str(inspect.signature(sf.BestReward)) == "(alpha: 'float') -> None"
+    assert str(inspect.signature(sf.FixedThreshold)) == "(mu0: 'float') -> None"
+    assert str(inspect.signature(sf.ReferenceArm)) == "(arm: 'int | str', alpha: 'float' = 0.0) -> None"
+
+
+@pytest.mark.parametrize(
+    "kind, data, message",
+    [
+        (sf.Setting, {"kind": "worst"}, "must be 'fixed' or 'reference' or 'best'"),
+        (sf.Setting, {"alpha": 0.1}, "not a setting: {'alpha': 0.1}; its kind"),
+        (sf.Setting, [], r"not a setting: \[\]"),
+        (sf.Setting, {"kind": ["best"]}, "its kind"),
+        (sf.Setting, {"kind": "best"}, "'best' has alpha; got nothing"),
+        (sf.Setting, {"kind": "fixed", "mu0": 1, "alpha": 0}, "'fixed' has mu0; got mu0, alpha"),
+        (sf.Setting, {"kind": "best", "alpha": 2}, r"alpha = 2; .* within \[0, 1\]"),
+        (sf.BestReward, {"kind": "fixed", "mu0": 0.5}, "its kind must be 'best'"),
+    ],
+)
+def test_data_that_is_no_setting(kind: type[sf.Setting], data: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidSetting, match=message):
+        kind.from_dict(data)
 
 
 costs = st.floats(0, 1e6, allow_nan=False)
@@ -141,7 +201,7 @@ means = st.floats(0, 1)
 def test_the_optimal_arm_has_no_gap_and_nothing_cheaper_is_feasible(
     arms: list[tuple[float, float]], alpha: float
 ) -> None:
-    instance = sf.Instance(*map(list, zip(*arms, strict=True)))
+    instance = sf.Instance([cost for cost, _ in arms], [mean for _, mean in arms])
     setting = sf.BestReward(alpha)
     best = setting.optimal_arm(instance)
     assert setting.cost_gaps(instance)[best] == setting.quality_gaps(instance)[best] == 0
@@ -151,7 +211,7 @@ def test_the_optimal_arm_has_no_gap_and_nothing_cheaper_is_feasible(
 
 @given(st.lists(st.tuples(costs, means), min_size=1, max_size=5))
 def test_plain_data_and_back(arms: list[tuple[float, float]]) -> None:
-    instance = sf.Instance(*map(list, zip(*arms, strict=True)), label="x", source="y")
+    instance = sf.Instance([cost for cost, _ in arms], [mean for _, mean in arms], label="x", source="y")
     assert sf.Instance.from_dict(json.loads(json.dumps(instance.to_dict()))) == instance
 
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from satisfice.bounds.divergences import kl_bernoulli
-from satisfice.statistics import evidence, interval, kl, nearest, penalty, proved, proved_fixed
+from satisfice.proofs import fixed, pair
+from satisfice.statistics import evidence, interval, kl, nearest, penalty
 
 means = st.floats(0.0, 1.0, allow_subnormal=False)  # no mean of rewards is closer to 0
 counts = st.integers(0, 10_000)
@@ -38,9 +39,9 @@ def brute_force(n_i: int, m_i: float, n_j: int, m_j: float, scale: float) -> flo
     """Z by a grid over x, refined around its smallest value; xlogy-exact at the edges."""
 
     def cost(x: NDArray[np.float64]) -> NDArray[np.float64]:
-        return n_i * special.kl_div(m_i, scale * x) + n_i * special.kl_div(1 - m_i, 1 - scale * x) + (
-            n_j * special.kl_div(m_j, x) + n_j * special.kl_div(1 - m_j, 1 - x)
-        )  # fmt: skip
+        value: NDArray[np.float64] = n_i * special.kl_div(m_i, scale * x) + n_j * special.kl_div(m_j, x)
+        value += n_i * special.kl_div(1 - m_i, 1 - scale * x) + n_j * special.kl_div(1 - m_j, 1 - x)
+        return value
 
     low, high = 0.0, 1.0
     best = math.inf
@@ -106,7 +107,7 @@ def test_interval_holds_what_is_not_disproved() -> None:
     low, high = interval(200, 0.3, 0.05)
     assert low < 0.3 < high
     for mu in (low, high):
-        assert proved_fixed(200, 0.3, mu) == pytest.approx(math.log(20), abs=1e-6)
+        assert abs(fixed(200, 60, mu)) == pytest.approx(math.log(20), abs=1e-6)
     assert interval(0, 0.0, 0.05) == (0.0, 1.0)
     assert interval(50, 0.0, 0.05)[0] == 0.0
     assert interval(50, 1.0, 0.05)[1] == 1.0
@@ -134,8 +135,8 @@ def test_interval_never_misses_at_any_time(law: str, mean: float, sigma: float) 
         else:
             rewards = rng.normal(mean, sigma, 2000)
         sums = np.cumsum(rewards)
-        missed += any(proved_fixed(n, min(sums[n - 1] / n, 1.0) if sigma == 0 else sums[n - 1] / n, mean, sigma)
-                      > math.log(10) for n in times)  # fmt: skip
+        totals = [min(sums[n - 1], float(n)) if sigma == 0 else sums[n - 1] for n in times]
+        missed += any(abs(fixed(n, s, mean, sigma)) > math.log(10) for n, s in zip(times, totals, strict=True))
     assert missed <= 72
 
 
@@ -153,7 +154,7 @@ def test_a_pair_on_the_line_is_hardly_ever_told_apart(sigma: float) -> None:
             m = int(rng.integers(1, 20))
             s[k] += rng.binomial(m, mu) if sigma == 0 else rng.normal(m * mu, math.sqrt(m))
             n[k] += m
-            if min(n) > 0 and proved(n[0], s[0] / n[0], n[1], s[1] / n[1], 0.8, sigma) > math.log(10):
+            if min(n) > 0 and abs(pair(n[0], s[0], n[1], s[1], 0.8, sigma)) > math.log(10):
                 wrong += 1
                 break
     assert wrong <= 60

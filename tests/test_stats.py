@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from stats import TESTS_PER_COLUMN, fisher, kolmogorov_smirnov, p_values, reject
 
@@ -53,12 +56,12 @@ def test_chance_fails_as_rarely_as_promised(law: str) -> None:
     # 400 pairs of samples of one law at an error of 10%: 40 failures at most on average (sd 6), and more than 70
     # with probability below 2e-6 (binomial).
     rng = np.random.default_rng(1)
-    draw = {
+    laws: dict[str, Callable[[int], NDArray[Any]]] = {
         "normal": lambda n: rng.normal(size=n),
         "poisson": lambda n: rng.poisson(1.0, size=n),
         "rare": lambda n: rng.random(n) < 0.01,
-    }[law]
-    failures = sum(bool(reject({"x": draw(100)}, {"x": draw(300)}, 0.1)) for _ in range(400))
+    }
+    failures = sum(bool(reject({"x": laws[law](100)}, {"x": laws[law](300)}, 0.1)) for _ in range(400))
     assert failures <= 70
 
 

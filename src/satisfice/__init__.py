@@ -7,91 +7,59 @@ package costs little.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
 
-from satisfice.errors import SatisficeError
-from satisfice.problem import BestReward, FixedThreshold, Instance, ReferenceArm, Setting
+__version__ = "0.2.0.dev0"
 
-if TYPE_CHECKING:
-    from satisfice import bounds as bounds
-    from satisfice import instances as instances
-    from satisfice import plots as plots
-    from satisfice.instances import load_instance as load_instance
-    from satisfice.policies import Policy as Policy
-    from satisfice.policies import all_policies as all_policies
-    from satisfice.policies.asymmetric_pe import AsymmetricPE as AsymmetricPE
-    from satisfice.policies.etc_cs import ETCCS as ETCCS
-    from satisfice.policies.ft_ucb import FTUCB as FTUCB
-    from satisfice.policies.glr import GLR as GLR
-    from satisfice.policies.pe import PE as PE
-    from satisfice.policies.pe_cs import PECS as PECS
-    from satisfice.policies.ts_cs import TSCS as TSCS
-    from satisfice.policies.ucb_cs import UCBCS as UCBCS
-    from satisfice.simulate import Result as Result
-    from satisfice.simulate import Results as Results
-    from satisfice.simulate import load_results as load_results
-    from satisfice.simulate import simulate as simulate
-    from satisfice.studies import create_study as create_study
-    from satisfice.studies import load_study as load_study
-    from satisfice.studies import replay as replay
-
-__version__ = "0.1.0"
-
-_LAZY = {
-    "Policy": "policies",
-    "all_policies": "policies",
-    "AsymmetricPE": "policies.asymmetric_pe",
-    "ETCCS": "policies.etc_cs",
-    "FTUCB": "policies.ft_ucb",
-    "PE": "policies.pe",
-    "PECS": "policies.pe_cs",
-    "UCBCS": "policies.ucb_cs",
-    "TSCS": "policies.ts_cs",
-    "GLR": "policies.glr",
-    "Result": "simulate",
-    "Results": "simulate",
-    "load_results": "simulate",
-    "simulate": "simulate",
-    "load_instance": "instances",
-    "create_study": "studies",
-    "load_study": "studies",
-    "replay": "studies",
+# The one list of public names, by the module they come from; `__all__`, `dir` and the type stub follow from it.
+# After a change: `make format`.
+_NAMES: dict[str, tuple[str, ...]] = {
+    "errors": (
+        *("Hint", "InvalidData", "InvalidInstance", "InvalidPolicy", "InvalidReward", "InvalidRun", "InvalidSetting"),
+        *("InvalidStudy", "MissingExtra", "NoFeasibleArm", "OutcomeUnknown", "RewardConflict", "SatisficeError"),
+        *("StorageBusy", "StorageError", "StudyClosed", "StudyExists", "UnknownDecision", "UnknownStudy"),
+    ),
+    "problem": ("BestReward", "FixedThreshold", "Instance", "ReferenceArm", "Setting"),
+    "instances": ("DataWarning", "load_instance", "save_instance"),
+    "policies": ("Policy", "all_policies", "get_policy"),
+    "policies.asymmetric_pe": ("AsymmetricPE",),
+    "policies.etc_cs": ("ETCCS",),
+    "policies.ft_ucb": ("FTUCB",),
+    "policies.glr": ("GLR",),
+    "policies.pe": ("PE",),
+    "policies.pe_cs": ("PECS",),
+    "policies.ts_cs": ("TSCS",),
+    "policies.ucb_cs": ("UCBCS",),
+    "simulation": ("Result", "Results", "load_results", "simulate"),
+    "simulation.results": ("Terms",),
+    "bounds": ("LowerBound", "OrderOptimality", "UpperBound"),
+    "bounds.terms": ("Term",),
+    "planning": ("Outlook", "Plan", "plan"),
+    "paper": ("reproduce",),
+    "studies": (
+        *("ArmStatus", "Decision", "Replay", "Status", "Storage", "Study", "Verdict"),
+        *("create_study", "delete_study", "list_studies", "load_study", "replay"),
+    ),
+    "client": ("connect", "connect_async"),
+    "client.asynchronous": ("AsyncClient", "AsyncRemoteStudy"),
+    "client.leased": ("LeasedStudy",),
+    "client.waiting": ("Client", "RemoteStudy"),
+    "client.wire": ("RemoteDecision",),
+    "studies.asynchronous": ("AsyncStudy",),
+    "studies.audit": ("Audit",),
+    "studies.config": ("Config",),
+    "studies.explain": ("Explanation",),
+    "studies.status": ("Control", "Refutation", "Spending"),
 }
-_MODULES = ("bounds", "instances", "paper", "policies", "plots", "studies")
-__all__ = [
-    "ETCCS",
-    "FTUCB",
-    "GLR",
-    "PE",
-    "PECS",
-    "TSCS",
-    "UCBCS",
-    "AsymmetricPE",
-    "BestReward",
-    "FixedThreshold",
-    "Instance",
-    "Policy",
-    "ReferenceArm",
-    "Result",
-    "Results",
-    "SatisficeError",
-    "Setting",
-    "all_policies",
-    "bounds",
-    "create_study",
-    "instances",
-    "load_instance",
-    "load_results",
-    "load_study",
-    "plots",
-    "replay",
-    "simulate",
-]
+_MODULES = (
+    *("bounds", "errors", "instances", "paper", "planning", "plots", "policies", "problem", "simulation", "studies"),
+)
+_HOME = {name: module for module, names in _NAMES.items() for name in names}
+__all__ = sorted((*_HOME, *_MODULES))
 
 
 def __getattr__(name: str) -> object:
-    if name in _LAZY:
-        value: object = getattr(importlib.import_module(f"satisfice.{_LAZY[name]}"), name)
+    if name in _HOME:
+        value: object = getattr(importlib.import_module(f"satisfice.{_HOME[name]}"), name)
         globals()[name] = value
         return value
     if name in _MODULES:
@@ -100,4 +68,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted({*__all__, *globals()})

@@ -7,17 +7,19 @@ it. The gaps are clipped at zero: `(c_i - c_a*)^+` for the cost and `(mu_CS - mu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Literal, cast
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from satisfice.checks import Floats as Floats
+from satisfice.checks import deviation, each, field_of, names_of, scale_of, vector
 from satisfice.errors import InvalidInstance, InvalidSetting, NoFeasibleArm
-from satisfice.words import count
+from satisfice.words import count, is_number, listed, shown
 
-Floats = NDArray[np.float64]
 RewardModel = Literal["bernoulli", "gaussian", "categorical"]
 REWARD_MODELS: tuple[RewardModel, ...] = ("bernoulli", "gaussian", "categorical")
 MAX_ARMS = 10_000
@@ -26,7 +28,7 @@ TOLERANCE = 1e-12
 
 
 class Instance:
-    """Arms with known costs and (known to the simulator alone) mean rewards.
+    """Arms with known costs and (known to the simulator alone) mean rewards. An instance never changes.
 
     Parameters
     ----------
@@ -44,6 +46,9 @@ class Instance:
         The rewards on the scale of a "categorical" instance, for example `[0.2, 0.4, 0.6, 0.8, 1.0]`.
     probabilities : array, shape (arms, levels)
         Probability of each level for each arm of a "categorical" instance; rows sum to one.
+    cost_spread : float
+        How much the cost of one pull varies: its standard deviation over its mean. Live costs are drawn from a gamma
+        distribution around the arm's cost (`satisfice.studies.rehearsal`); regret counts mean costs as ever.
     label, source : str
         What to call the instance in tables and pictures, and where its numbers come from.
 
@@ -59,6 +64,17 @@ class Instance:
     2
     """
 
+    costs: Floats
+    means: Floats
+    names: tuple[str, ...]
+    reward: RewardModel
+    sigma: float
+    values: Floats
+    probabilities: Floats
+    cost_spread: float
+    label: str
+    source: str
+
     def __init__(
         self,
         costs: ArrayLike,
@@ -69,37 +85,60 @@ class Instance:
         sigma: float = 1.0,
         values: ArrayLike | None = None,
         probabilities: ArrayLike | None = None,
+        cost_spread: float = 0.0,
         label: str = "instance",
         source: str = "",
     ) -> None:
         if reward not in REWARD_MODELS:
             raise InvalidInstance(f"reward model {reward!r} is unknown; use one of {', '.join(REWARD_MODELS)}")
-        self.label, self.source, self.reward = label, source, reward
-        self.costs = _vector("cost", costs)
-        if len(self.costs) > MAX_ARMS:
-            raise InvalidInstance(f"{len(self.costs)} arms; at most {MAX_ARMS} are accepted")
-        _each("cost", self.costs, self.costs < 0, "a number of at least 0")
-        self.sigma = _sigma(sigma) if reward == "gaussian" else float("nan")
-        self.values, self.probabilities = _scale(reward, values, probabilities, len(self.costs))
+        prices = vector("cost", costs)
+        if len(prices) > MAX_ARMS:
+            raise InvalidInstance(f"{len(prices)} arms; at most {MAX_ARMS} are accepted")
+        each("cost", prices, prices < 0, accepted="a number of at least 0")
+        scale, table = scale_of(reward, len(prices), values=values, probabilities=probabilities)
         if reward == "categorical":
-            expected = self.probabilities @ self.values
-            if means is not None and not np.allclose(_vector("mean", means), expected, atol=1e-6):
+            expected = table @ scale
+            if means is not None and not np.allclose(vector("mean", means), expected, atol=1e-6):
                 raise InvalidInstance(
                     "the means of a categorical instance follow from values and probabilities, and those given differ"
                 )
             means = expected
         if means is None:
             raise InvalidInstance(f"a {reward} instance needs the mean of every arm")
-        self.means = _vector("mean", means)
-        if len(self.means) != len(self.costs):
-            raise InvalidInstance(
-                f"{len(self.costs)} costs but {len(self.means)} means; there must be one of each per arm"
-            )
+        qualities = vector("mean", means)
+        if len(qualities) != len(prices):
+            raise InvalidInstance(f"{len(prices)} costs but {len(qualities)} means; there must be one of each per arm")
         if reward == "bernoulli":
-            _each("mean", self.means, (self.means < 0) | (self.means > 1), "a Bernoulli mean within [0, 1]")
-        self.names = _names(names, len(self.costs))
-        for array in (self.costs, self.means, self.values, self.probabilities):
-            array.setflags(write=False)
+            each("mean", qualities, (qualities < 0) | (qualities > 1), accepted="a Bernoulli mean within [0, 1]")
+        if not (is_number(cost_spread) and cost_spread >= 0.0):
+            raise InvalidInstance(f"cost_spread = {cost_spread!r}; it must be a finite number of at least 0")
+        self.__setstate__(
+            {
+                "costs": prices,
+                "means": qualities,
+                "names": names_of(names, len(prices)),
+                "reward": reward,
+                "sigma": deviation(sigma) if reward == "gaussian" else math.nan,
+                "values": scale,
+                "probabilities": table,
+                "cost_spread": float(cost_spread),
+                "label": label,
+                "source": source,
+            }
+        )
+
+    def __setstate__(self, state: Mapping[str, object]) -> None:
+        """The only way in, also for a copy and in another process: arrays forget there that they are read-only."""
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+        vars(self).update(state)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise FrozenInstanceError(f"an instance does not change; replace({name}=...) makes another one")
+
+    def __delattr__(self, name: str) -> None:
+        raise FrozenInstanceError(f"an instance does not change; it keeps its {name}")
 
     @property
     def arms(self) -> int:
@@ -141,6 +180,7 @@ class Instance:
             "means": self.means,
             "names": self.names,
             "reward": self.reward,
+            "cost_spread": self.cost_spread,
             "label": self.label,
             "source": self.source,
         }
@@ -159,6 +199,8 @@ class Instance:
         data: dict[str, object] = {"name": self.label, "source": self.source, "reward": self.reward, "arms": arms}
         if self.reward == "gaussian":
             data["sigma"] = self.sigma
+        if self.cost_spread:
+            data["cost_spread"] = self.cost_spread
         if self.reward == "categorical":
             data["values"] = self.values.tolist()
             for arm, row in zip(arms, self.probabilities, strict=True):
@@ -172,14 +214,14 @@ class Instance:
             raise InvalidInstance(f"not an instance: a {type(data).__name__} where an object with arms was expected")
         reward = cast(RewardModel, data.get("reward", "bernoulli"))
         categorical = reward == "categorical"
-        arms = _field(data, "arms", "it")
+        arms = field_of(data, "arms", "it")
         if not isinstance(arms, list) or not all(isinstance(arm, dict) for arm in arms):
             raise InvalidInstance(
                 "not an instance: arms must be a list of objects, each with a name, a cost and a mean"
             )
 
         def column(name: str) -> ArrayLike:
-            return cast(ArrayLike, [_field(arm, name, f"arm {i}") for i, arm in enumerate(arms)])
+            return cast(ArrayLike, [field_of(arm, name, f"arm {i}") for i, arm in enumerate(arms)])
 
         return cls(
             costs=column("cost"),
@@ -187,8 +229,9 @@ class Instance:
             names=[str(arm.get("name", f"arm-{i + 1}")) for i, arm in enumerate(arms)],
             reward=reward,
             sigma=cast(float, data.get("sigma", 1.0)),
-            values=cast(ArrayLike, _field(data, "values", "it")) if categorical else None,
+            values=cast(ArrayLike, field_of(data, "values", "it")) if categorical else None,
             probabilities=column("probabilities") if categorical else None,
+            cost_spread=cast(float, data.get("cost_spread", 0.0)),
             label=str(data.get("name", "instance")),
             source=str(data.get("source", "")),
         )
@@ -207,9 +250,66 @@ class Instance:
 
 @dataclass(frozen=True)
 class Setting:
-    """What counts as good enough. One of `FixedThreshold`, `ReferenceArm`, `BestReward`."""
+    """What counts as good enough. One of `FixedThreshold`, `ReferenceArm`, `BestReward`.
+
+    Every setting answers to all of these, so that nobody has to ask which one it is:
+
+    Attributes
+    ----------
+    kind : str
+        "fixed", "reference" or "best".
+    alpha : float
+        The subsidy factor; 0 where there is none.
+    mu0 : float
+        The known threshold; nan where it is not known.
+    reference : int, str or None
+        The known reference arm, as it was given; None where there is none.
+
+    Examples
+    --------
+    >>> ReferenceArm("large", alpha=0.1).to_dict()
+    {'kind': 'reference', 'arm': 'large', 'alpha': 0.1}
+    >>> Setting.from_dict({"kind": "best", "alpha": 0.1})
+    BestReward(alpha=0.1)
+    """
 
     kind: ClassVar[str] = ""
+    if TYPE_CHECKING:
+
+        @property
+        def alpha(self) -> float: ...
+
+        @property
+        def mu0(self) -> float: ...
+    else:  # a property would be in the way of the field that a setting has instead
+        alpha, mu0 = 0.0, math.nan
+
+    @property
+    def reference(self) -> int | str | None:
+        """The known reference arm, as it was given; None where there is none."""
+        return None
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain data that `from_dict` reads back, also the form in result files and databases."""
+        values = {
+            name: value.item() if isinstance(value, np.generic) else value for name, value in asdict(self).items()
+        }
+        return {"kind": self.kind, **values}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, object]) -> Setting:
+        """A setting from the data of `to_dict`. Raises `InvalidSetting`, which says what is accepted."""
+        known = {kind: setting for kind, setting in SETTINGS.items() if issubclass(setting, cls)}
+        kind = data.get("kind") if isinstance(data, Mapping) else None
+        if not isinstance(kind, str) or kind not in known:
+            raise InvalidSetting(f"not a setting: {shown(data)}; its kind must be {' or '.join(map(repr, known))}")
+        values = {name: value for name, value in data.items() if name != "kind"}
+        try:
+            return known[kind](**values)
+        except TypeError as error:
+            accepted = ", ".join(field.name for field in fields(known[kind]))
+            given = ", ".join(map(str, values)) or "nothing"
+            raise InvalidSetting(f"a setting of the kind {kind!r} has {accepted}; got {given}") from error
 
     def threshold(self, instance: Instance) -> float:
         """The threshold `mu_CS` that a mean must reach."""
@@ -257,12 +357,12 @@ class FixedThreshold(Setting):
     1
     """
 
-    mu0: float
+    mu0: float = field()
     kind: ClassVar[str] = "fixed"
 
     def __post_init__(self) -> None:
-        if not _number(self.mu0) or not np.isfinite(self.mu0):
-            raise InvalidSetting(f"mu0 = {self.mu0!r}; the threshold must be a finite number")
+        if not is_number(self.mu0):
+            raise InvalidSetting("the threshold must be a finite number", parameter="mu0", value=self.mu0)
 
     def threshold(self, instance: Instance) -> float:
         return float(self.mu0)
@@ -285,6 +385,11 @@ class ReferenceArm(Setting):
     def __post_init__(self) -> None:
         _alpha(self.alpha)
 
+    @property
+    def reference(self) -> int | str:
+        """The reference arm, as it was given."""
+        return self.arm
+
     def threshold(self, instance: Instance) -> float:
         return float((1 - self.alpha) * instance.means[instance.index(self.arm)])
 
@@ -299,7 +404,7 @@ class BestReward(Setting):
     1
     """
 
-    alpha: float
+    alpha: float = field()
     kind: ClassVar[str] = "best"
 
     def __post_init__(self) -> None:
@@ -317,84 +422,12 @@ def arm_index(arm: int | str, names: Sequence[str]) -> int:
     if isinstance(arm, str):
         if arm in names:
             return list(names).index(arm)
-        shown = ", ".join(list(names)[:12]) + (", ..." if len(names) > 12 else "")
-        raise InvalidSetting(f"there is no arm {arm!r}; the arms are {shown}")
+        raise InvalidSetting(f"there is no arm {arm!r}; the arms are {listed(names)}")
     if isinstance(arm, (int, np.integer)) and not isinstance(arm, bool) and 0 <= arm < len(names):
         return int(arm)
     raise InvalidSetting(f"there is no arm {arm!r}; use a name or an index from 0 to {len(names) - 1}")
 
 
 def _alpha(alpha: float) -> None:
-    if not _number(alpha) or not 0 <= alpha <= 1:
-        raise InvalidSetting(f"alpha = {alpha!r}; the subsidy factor must be a number within [0, 1]")
-
-
-def _number(value: object) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-
-
-def _vector(what: str, values: ArrayLike) -> Floats:
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidInstance(f"{what}s must be numbers, one per arm; got {values!r}") from error
-    if array.ndim != 1 or len(array) == 0:
-        raise InvalidInstance(f"{what}s must be a list of at least one number; got shape {array.shape}")
-    _each(what, array, ~np.isfinite(array), "a finite number")
-    return array
-
-
-def _each(what: str, array: Floats, wrong: NDArray[np.bool_], accepted: str) -> None:
-    if wrong.any():
-        i = int(np.argmax(wrong))
-        raise InvalidInstance(f"the {what} of arm {i} is {array[i]}; it must be {accepted}")
-
-
-def _field(data: dict[str, object], name: str, whose: str) -> object:
-    if name not in data:
-        raise InvalidInstance(f"not an instance: {whose} has no {name!r}")
-    return data[name]
-
-
-def _sigma(sigma: float) -> float:
-    try:
-        value = float(sigma)
-    except (TypeError, ValueError):
-        value = float("nan")
-    if not (np.isfinite(value) and value > 0):
-        raise InvalidInstance(f"sigma = {sigma!r}; the standard deviation of a Gaussian reward must be above 0")
-    return value
-
-
-def _scale(reward: str, values: ArrayLike | None, probabilities: ArrayLike | None, arms: int) -> tuple[Floats, Floats]:
-    if reward != "categorical":
-        if values is not None or probabilities is not None:
-            raise InvalidInstance(f"values and probabilities belong to categorical rewards, not to {reward} ones")
-        return np.zeros(0), np.zeros((arms, 0))
-    if values is None or probabilities is None:
-        raise InvalidInstance("a categorical instance needs values (levels) and probabilities (arms x levels)")
-    scale = _vector("value", values)
-    try:
-        table = np.array(probabilities, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidInstance(f"probabilities must be a table of numbers, arms x levels: {error}") from error
-    if table.shape != (arms, len(scale)):
-        raise InvalidInstance(f"probabilities have shape {table.shape}; ({arms}, {len(scale)}) was expected")
-    for i, row in enumerate(table):
-        if not np.isfinite(row).all() or row.min() < 0 or abs(row.sum() - 1) > 1e-6:
-            raise InvalidInstance(
-                f"the probabilities of arm {i} are {row.tolist()}; they must be at least 0 and sum to 1"
-            )
-    return scale, table / table.sum(axis=1, keepdims=True)
-
-
-def _names(names: Sequence[str] | None, arms: int) -> tuple[str, ...]:
-    if names is None:
-        return tuple(f"arm-{i + 1}" for i in range(arms))
-    result = tuple(str(name) for name in names)
-    if len(result) != arms:
-        raise InvalidInstance(f"{arms} costs but {len(result)} names; there must be one of each per arm")
-    if len(set(result)) != arms:
-        twice = next(name for name in result if result.count(name) > 1)
-        raise InvalidInstance(f"the name {twice!r} stands for more than one arm; names must be distinct")
-    return result
+    if not is_number(alpha) or not 0 <= alpha <= 1:
+        raise InvalidSetting("the subsidy factor must be a number within [0, 1]", parameter="alpha", value=alpha)

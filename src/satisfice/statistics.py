@@ -133,33 +133,11 @@ def settled(n: float, sigma: float = 0.0) -> float:
     return n * n / (n + 1.0) if sigma > 0.0 else n
 
 
-def proved(n_i: float, m_i: float, n_j: float, m_j: float, scale: float, sigma: float = 0.0) -> float:
-    """Evidence about `mu_i` against `scale mu_j` that holds at any time: at least 0, in nats.
-
-    With probability at least `1 - delta` it never exceeds `log(1 / delta)` in favour of the wrong side. This is the
-    log of the mixture martingale of both arms, at its smallest over the wrong side.
-
-    Examples
-    --------
-    >>> round(proved(100, 0.5, 100, 0.9, scale=0.9), 3)
-    8.673
-    """
-    z = evidence(settled(n_i, sigma), m_i, settled(n_j, sigma), m_j, scale, sigma)
-    return max(z - penalty(n_i, m_i, sigma) - penalty(n_j, m_j, sigma), 0.0)
-
-
-def proved_fixed(n: float, m: float, mu0: float, sigma: float = 0.0) -> float:
-    """As `proved`, for one mean against the known number `mu0`."""
-    if n <= 0.0:
-        return 0.0
-    return max(settled(n, sigma) * kl(m, mu0, sigma) - penalty(n, m, sigma), 0.0)
-
-
 def interval(n: int, m: float, delta: float, sigma: float = 0.0) -> tuple[float, float]:
     """A confidence interval for one mean that holds at all times at once with probability `1 - delta`.
 
-    All `mu` with `proved_fixed(n, m, mu, sigma) <= log(1 / delta)`; it may be looked at after every reward, and
-    looking decides nothing.
+    All `mu` against which at most `log(1 / delta)` nats speak (`satisfice.proofs.fixed`); it may be looked at after
+    every reward, and looking decides nothing.
 
     Parameters
     ----------

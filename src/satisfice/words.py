@@ -1,8 +1,11 @@
-"""Words in tables, pictures and messages: numbers of things, names that are too long, data for JSON."""
+"""Words in tables, pictures and messages: numbers of things, names that are too long, values, data for JSON."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from numbers import Real
+from typing import TypeGuard
 
 
 def count(number: int, thing: str) -> str:
@@ -44,6 +47,17 @@ def amount(value: float) -> str:
     return f"{value:g}"
 
 
+def listed(names: Sequence[object], most: int = 12) -> str:
+    """Some names in a row, and dots for those that are too many.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"]), listed("abcdef", most=2)
+    ('a, b, c', 'a, b, ...')
+    """
+    return ", ".join([*map(str, names[:most]), *(["..."] if len(names) > most else [])])
+
+
 def plain(data: object) -> object:
     """Data for JSON, whose standard knows no other numbers than finite ones: None stands for the others.
 
@@ -57,3 +71,26 @@ def plain(data: object) -> object:
     if isinstance(data, (list, tuple)):
         return [plain(value) for value in data]
     return None if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a value is a finite real number, NumPy's included; True and False are none.
+
+    Examples
+    --------
+    >>> is_number(2), is_number(0.5), is_number(float("nan")), is_number(True), is_number("2")
+    (True, True, False, False, False)
+    """
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def shown(value: object) -> str:
+    """A wrong value for a message of one line: as it is if it is short, else its kind.
+
+    Examples
+    --------
+    >>> shown([1, 2]), shown(list(range(100)))
+    ('[1, 2]', 'a list')
+    """
+    text = repr(value)
+    return text if len(text) <= 80 and "\n" not in text else f"a {type(value).__name__}"

@@ -67,7 +67,7 @@ def check_upper(policy: str, instance: sf.Instance, setting: sf.Setting, horizon
 
 @pytest.mark.parametrize("horizon", [100, 10_000, 1_000_000, 100_000_000])
 def test_random_instances_stay_below_the_upper_bounds(horizon: int) -> None:
-    told = {}
+    told: dict[str, int] = {}
     for instance, alpha, reference in random_problems(100, seed=11):
         for policy, setting in settings_of(instance, alpha, reference).items():
             if is_cheap(policy, instance, horizon):

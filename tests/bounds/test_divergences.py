@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from satisfice.bounds.divergences import FAMILIES, d_inf, d_inf_twin, kl_bernoulli, kl_gaussian
+from satisfice.bounds.divergences import FAMILIES, Family, d_inf, d_inf_twin, kl_bernoulli, kl_gaussian
 from satisfice.errors import InvalidInstance
 
 unit = st.floats(0, 1)
@@ -96,7 +96,7 @@ def test_gaussian_d_inf_is_its_closed_form(mean: float, x: float, sigma: float) 
 
 @pytest.mark.parametrize("family", FAMILIES)
 @given(mean=unit, x=st.floats(-1, 2), step=st.floats(0, 1))
-def test_d_inf_grows_with_the_distance(family: str, mean: float, x: float, step: float) -> None:
+def test_d_inf_grows_with_the_distance(family: Family, mean: float, x: float, step: float) -> None:
     assert d_inf(family, mean, x + step) >= d_inf(family, mean, x) >= 0
     assert d_inf_twin(family, mean, x - step) >= d_inf_twin(family, mean, x) >= 0
     # A mean is above x or at most x: one of the two changes is free.
@@ -120,4 +120,4 @@ def test_bad_input_is_named() -> None:
     with pytest.raises(InvalidInstance, match="sigma = 0"):
         kl_gaussian(0.1, 0.2, sigma=0)
     with pytest.raises(InvalidInstance, match="no reward family 'poisson'; use bernoulli or gaussian"):
-        d_inf("poisson", 0.1, 0.2)
+        d_inf("poisson", 0.1, 0.2)  # type: ignore[arg-type]

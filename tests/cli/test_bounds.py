@@ -4,9 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 from matplotlib.image import imread
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 import satisfice as sf
 from satisfice.bounds import lower, upper
@@ -110,7 +109,7 @@ def test_arms_with_long_names_can_be_told_apart() -> None:
         (("-i", "movielens", "-T", "1e4"), "--setting best needs --alpha"),
         (("-i", "nothing", "-a", "0.1", "-T", "1e4"), "there is no instance 'nothing'"),
         (("-i", "movielens", "-a", "0.1", "-T", "many"), "--horizon 'many' is not a whole number"),
-        (("-i", "movielens", "-a", "0.1", "-T", "0"), "horizon = 0"),
+        (("-i", "movielens", "-a", "0.1", "-T", "0"), "--horizon 0; it must be from 1"),
         (("-i", "movielens", "-a", "0.1", "-T", "1e4", "-p", "ts-cs"), "no upper bound for ts-cs"),
         (("-i", "movielens", "-a", "0.1", "-T", "1e4", "-p", "pe"), "pe does not serve BestReward"),
         (("-i", "movielens", "-a", "0.1", "-T", "1e4", "-n", "-1"), "--simulate -1"),

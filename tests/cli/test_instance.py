@@ -1,24 +1,30 @@
 """`satisfice instance` and `satisfice instances`, as people run them."""
 
+from __future__ import annotations
+
 import gzip
 import json
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from satisfice.cli import make_app
 from satisfice.instances import builtin_instances, load_instance
 
+Cli = Callable[..., Result]
+
 
 @pytest.fixture
-def cli(tmp_path, monkeypatch):
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
     """Run a command in an empty folder."""
     monkeypatch.chdir(tmp_path)
     return lambda *words: CliRunner().invoke(make_app(), [str(word) for word in words])
 
 
 @pytest.fixture
-def movielens(tmp_path):
+def movielens(tmp_path: Path) -> Path:
     folder = tmp_path / "ml-made"
     folder.mkdir()
     (folder / "movies.csv").write_text("movieId,title,genres\n1,A,Comedy|Drama\n2,B,Drama\n")
@@ -27,7 +33,7 @@ def movielens(tmp_path):
     return folder
 
 
-def test_movielens_writes_a_file_that_loads(cli, movielens, tmp_path):
+def test_movielens_writes_a_file_that_loads(cli: Cli, movielens: Path, tmp_path: Path) -> None:
     result = cli("instance", "movielens", movielens, "--out", "new/m.json")
     assert result.exit_code == 0, result.output
     instance = load_instance(tmp_path / "new" / "m.json")
@@ -44,7 +50,7 @@ def test_movielens_writes_a_file_that_loads(cli, movielens, tmp_path):
     assert result.stderr == ""
 
 
-def test_movielens_options(cli, movielens, tmp_path):
+def test_movielens_options(cli: Cli, movielens: Path, tmp_path: Path) -> None:
     assert cli("instance", "movielens", movielens, "--exact", "--cost-seed", 1).exit_code == 0
     exact = load_instance(tmp_path / "movielens.json")
     assert exact.means[list(exact.names).index("Comedy")] == pytest.approx(14 / 15, abs=1e-15)
@@ -57,7 +63,7 @@ def test_movielens_options(cli, movielens, tmp_path):
     assert document["instance"]["reward"] == "categorical"
 
 
-def test_goodreads_reports_what_it_left_out(cli, tmp_path):
+def test_goodreads_reports_what_it_left_out(cli: Cli, tmp_path: Path) -> None:
     good = '{"rating": 5}\n{"rating": 1}\n' * 100
     for name in ("poetry", "children"):
         with gzip.open(f"goodreads_reviews_{name}.json.gz", "wt") as file:
@@ -81,13 +87,13 @@ def test_goodreads_reports_what_it_left_out(cli, tmp_path):
 
 
 @pytest.fixture
-def log(tmp_path):
+def log(tmp_path: Path) -> Path:
     rows = ["small,3,0.1", "large,5,2", "small,5,0.1", "large,4,2"] * 25
     (tmp_path / "traffic.csv").write_text("\n".join(["model,stars,usd", *rows, ""]))
     return tmp_path / "traffic.csv"
 
 
-def test_an_instance_made_from_logs_runs_with_categorical_rewards(cli, log, tmp_path):
+def test_an_instance_made_from_logs_runs_with_categorical_rewards(cli: Cli, log: Path, tmp_path: Path) -> None:
     words = ["--arm", "model", "--reward", "stars", "--cost", "usd", "--scale", "5", "--reward-model", "categorical"]
     result = cli("instance", "logs", log, *words, "--name", "traffic of May")
     assert result.exit_code == 0, result.output
@@ -96,15 +102,16 @@ def test_an_instance_made_from_logs_runs_with_categorical_rewards(cli, log, tmp_
     assert instance.values.tolist() == [0.6, 0.8, 1.0]
     assert instance.costs.tolist() == pytest.approx([0.1, 2])
     # small: (3 + 5) / 2 / 5 = 0.8 is at least (1 - 0.15) * 0.9 = 0.765, so the cheap one is good enough.
-    words = ["--setting", "best", "--alpha", 0.15, "--policy", "pe-cs", "--horizon", 5000, "--runs", 2, "--workers", 1]
-    result = cli("run", "--instance", "traffic-instance.json", *words, "--json")
+    setting = ["--setting", "best", "--alpha", 0.15, "--policy", "pe-cs"]
+    size = ["--horizon", 5000, "--runs", 2, "--workers", 1]
+    result = cli("run", "--instance", "traffic-instance.json", *setting, *size, "--json")
     assert result.exit_code == 0, result.output
     document = json.loads(result.stdout)
     assert document["optimal_arm"] == "small"
     assert document["instance"] == "traffic of May"
 
 
-def test_logs_without_costs_or_with_a_file_of_them(cli, log, tmp_path):
+def test_logs_without_costs_or_with_a_file_of_them(cli: Cli, log: Path, tmp_path: Path) -> None:
     words = ["instance", "logs", log, "--arm", "model", "--reward", "stars", "--scale", 5, "--out", "x.json"]
     result = cli(*words)
     assert "warning: no costs were given; they are drawn at random" in result.stderr
@@ -122,9 +129,17 @@ def test_logs_without_costs_or_with_a_file_of_them(cli, log, tmp_path):
         (["logs", "traffic.csv", "--arm", "x", "--reward", "stars"], "traffic.csv has no column 'x'"),
         (
             ["logs", "traffic.csv", "--arm", "model", "--reward", "stars"],
-            "(divide with --scale, or use another --reward-model)",
+            "; divide the rewards with --scale, or use another --reward-model",
         ),
-        (["logs", "traffic.csv", "--arm", "model", "--reward", "stars"], "more than the accepted 1.00% (--max-bad)"),
+        (
+            ["logs", "traffic.csv", "--arm", "stars", "--reward", "model"],
+            "no number in 'model' (100, the first is traffic.csv:2); a larger --max-bad accepts more",
+        ),
+        (
+            ["logs", "traffic.csv", "--arm", "model", "--reward", "stars", "--cost", "usd", "--costs", "costs.csv"],
+            "costs come from --cost or from --costs, not from both",
+        ),
+        (["logs", "traffic.csv", "--arm", "model", "--reward", "stars", "--scale", "-5"], "error: --scale -5.0;"),
         (["logs", "traffic.csv", "--arm", "model", "--reward", "stars", "--max-bad", "2"], "error: --max-bad 2.0;"),
         (
             ["logs", "traffic.csv", "--arm", "model", "--reward", "x", "-o", "traffic.csv/a.json"],
@@ -134,7 +149,9 @@ def test_logs_without_costs_or_with_a_file_of_them(cli, log, tmp_path):
         (["logs", "traffic.json", "--arm", "a", "--reward", "b", "--out", "traffic.json"], "would overwrite the data"),
     ],
 )
-def test_wrong_input_is_one_line_and_exit_code_2(words, message, cli, log, tmp_path):
+def test_wrong_input_is_one_line_and_exit_code_2(
+    words: list[str], message: str, cli: Cli, log: Path, tmp_path: Path
+) -> None:
     (tmp_path / "traffic.json").write_text('{"a": "x", "b": 1}\n')
     result = cli("instance", *words)
     assert result.exit_code == 2
@@ -144,13 +161,13 @@ def test_wrong_input_is_one_line_and_exit_code_2(words, message, cli, log, tmp_p
     assert (tmp_path / "traffic.json").read_text() == '{"a": "x", "b": 1}\n'
 
 
-def test_many_arms_are_not_all_shown(cli, tmp_path):
+def test_many_arms_are_not_all_shown(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("arm,reward\n" + "".join(f"a{i},1\n" for i in range(100)))
     result = cli("instance", "logs", "x.csv", "--arm", "arm", "--reward", "reward")
     assert "... and 60 more" in result.stdout
 
 
-def test_instances_lists_what_loads(cli):
+def test_instances_lists_what_loads(cli: Cli) -> None:
     rows = json.loads(cli("instances", "--json").stdout)
     assert [row["name"] for row in rows] == builtin_instances()
     assert rows[0] == {

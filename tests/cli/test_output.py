@@ -7,8 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 import satisfice as sf
 from satisfice.cli import make_app
@@ -44,7 +43,7 @@ def test_an_output_that_cannot_be_written_is_found_before_the_work(
     def work(*args: object, **options: object) -> None:
         raise AssertionError("worked first")
 
-    for module, name in (("simulate", "simulate"), ("bounds.planning", "plan"), ("paper", "reproduce")):
+    for module, name in (("simulation", "simulate"), ("planning", "plan"), ("paper", "reproduce")):
         monkeypatch.setattr(importlib.import_module(f"satisfice.{module}"), name, work)
     Path("taken").write_text("mine")
     done = satisfice(*words, "-o", out)

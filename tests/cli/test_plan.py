@@ -4,9 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 from matplotlib.image import imread
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from satisfice.cli import make_app
 
@@ -87,7 +86,7 @@ def test_means_too_close_for_the_horizon_say_so() -> None:
         (("-c", "1,2", "-g", "0.5,0.9-0.8", "-a", "0.1"), "the guess (0.9, 0.8) is not a mean"),
         (("-c", "1,-2", "-g", "0.5,0.6", "-a", "0.1"), "the cost of arm 1 is -2"),
         (("-c", "1,2", "-g", "0.5,0.6"), "--setting best needs --alpha"),
-        (("-c", "1,2", "-g", "0.5,0.6", "-a", "0.1", "-n", "0"), "runs = 0"),
+        (("-c", "1,2", "-g", "0.5,0.6", "-a", "0.1", "-n", "0"), "--runs 0; it must be from 1"),
         (("-c", "1,2", "-g", "0.5,0.6", "-a", "0.1", "-p", "pe"), "pe does not serve BestReward"),
         (("-c", "1,2", "-g", "0.5,0.6", "-s", "reference", "--reference", "x"), "there is no arm 'x'"),
         (("-c", "1,2", "-g", "0.5,0.6", "-s", "fixed", "--threshold", "0.9"), "no arm reaches the threshold 0.9"),

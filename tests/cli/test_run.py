@@ -53,14 +53,20 @@ def test_without_a_policy_all_that_serve_the_setting_run(tmp_path: Path) -> None
     assert {"pe", "asymmetric-pe", "ucb-cs"} <= ran and "pe-cs" not in ran
 
 
+def test_plain_python_gives_the_same_numbers(tmp_path: Path) -> None:
+    words = (*USUAL, "--policy", "pe-cs", "--horizon", "1000", "--json", "--out", str(tmp_path))
+    compiled, plain = (json.loads(satisfice(*words, *more).stdout) for more in ((), ("--plain",)))
+    assert plain["summary"] == compiled["summary"]
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [
         (("-i", "nothing", "-a", "0.1", "-T", "10"), "no instance 'nothing'"),
-        (("-i", "movielens", "-a", "2", "-T", "10"), "alpha = 2"),
+        (("-i", "movielens", "-a", "2", "-T", "10"), "--alpha 2"),
         (("-i", "movielens", "-T", "10"), "--setting best needs --alpha"),
         (("-i", "movielens", "-a", "0.1", "-T", "ten"), "--horizon 'ten' is not a whole number"),
-        (("-i", "movielens", "-a", "0.1", "-T", "0"), "horizon = 0"),
+        (("-i", "movielens", "-a", "0.1", "-T", "0"), "--horizon 0; it must be from 1"),
         (("-i", "movielens", "-a", "0.1", "-T", "10", "-p", "pe"), "pe does not serve BestReward"),
         (("-i", "movielens", "-s", "fixed", "-T", "10"), "needs --threshold"),
         (("-i", "movielens", "-s", "fixed", "--threshold", "0.99", "-T", "10"), "no arm of 'movielens' reaches"),

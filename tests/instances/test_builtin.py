@@ -1,6 +1,9 @@
 """The built-in instances and instance files."""
 
+from __future__ import annotations
+
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +13,7 @@ from satisfice.instances import builtin_instances, load_instance, save_instance
 from satisfice.problem import BestReward, Instance, ReferenceArm
 
 
-def test_every_listed_name_loads_under_its_own_name_and_has_a_source():
+def test_every_listed_name_loads_under_its_own_name_and_has_a_source() -> None:
     names = builtin_instances()
     assert len(names) == len(set(names)) == 3 + 12 + 10
     for name in names:
@@ -20,7 +23,7 @@ def test_every_listed_name_loads_under_its_own_name_and_has_a_source():
         assert instance.reward == "bernoulli"
 
 
-def test_movielens_is_the_papers():
+def test_movielens_is_the_papers() -> None:
     instance = load_instance("movielens")
     assert instance.arms == 20
     assert (np.diff(instance.costs) > 0).all()
@@ -29,13 +32,13 @@ def test_movielens_is_the_papers():
     assert ReferenceArm(10, alpha=0.05).threshold(instance) == pytest.approx(0.668, abs=5e-4)
 
 
-def test_movielens_costs_are_the_legacy_generators_over_the_sorted_genres():
+def test_movielens_costs_are_the_legacy_generators_over_the_sorted_genres() -> None:
     instance = load_instance("movielens")
     costs = dict(zip(sorted(instance.names), np.random.RandomState(0).rand(20), strict=True))
     assert [round(costs[name], 3) for name in instance.names] == instance.costs.tolist()
 
 
-def test_goodreads_and_asymmetric():
+def test_goodreads_and_asymmetric() -> None:
     goodreads = load_instance("goodreads")
     assert goodreads.means.tolist() == [0.684, 0.664, 0.659, 0.672, 0.636, 0.687, 0.712, 0.684]
     asymmetric = load_instance("asymmetric")
@@ -43,7 +46,7 @@ def test_goodreads_and_asymmetric():
     assert asymmetric.means.tolist() == [0.74, 0.5, 0.8, 0.75]
 
 
-def test_toy_takes_any_mean_and_crosses_the_threshold_where_the_paper_says():
+def test_toy_takes_any_mean_and_crosses_the_threshold_where_the_paper_says() -> None:
     # mu_CS = (1 - 0.2) * 0.95 = 0.76: arm 1 is optimal from 0.76 on; below it, arms 2 and 3 (cost 0.9) are.
     setting = BestReward(alpha=0.2)
     assert setting.optimal_arm(load_instance("toy:0.75")) == 1
@@ -53,12 +56,12 @@ def test_toy_takes_any_mean_and_crosses_the_threshold_where_the_paper_says():
 
 
 @pytest.mark.parametrize("member", ["1.5", "-0.1", "nan", "", "high"])
-def test_toy_mean_out_of_range(member):
+def test_toy_mean_out_of_range(member: str) -> None:
     with pytest.raises(InvalidData, match=r"within \[0, 1\]"):
         load_instance(f"toy:{member}")
 
 
-def test_llm_routing_arms_are_models():
+def test_llm_routing_arms_are_models() -> None:
     instance = load_instance("llm-routing:GPQA")
     arm = instance.index("Qwen3-235B")
     assert (instance.means[arm], instance.costs[arm]) == (0.5859, 0.07)
@@ -70,17 +73,17 @@ def test_llm_routing_arms_are_models():
     ("wrong", "meant"),
     [("movieLens", "movielens"), ("goodread", "goodreads"), ("gpqa", "llm-routing:GPQA"), ("toys", "toy:")],
 )
-def test_an_unknown_name_suggests_the_close_one(wrong, meant):
+def test_an_unknown_name_suggests_the_close_one(wrong: str, meant: str) -> None:
     with pytest.raises(InvalidData, match=f"did you mean {meant}"):
         load_instance(wrong)
 
 
-def test_a_file_that_is_not_there_is_said_in_one_sentence():
+def test_a_file_that_is_not_there_is_said_in_one_sentence() -> None:
     with pytest.raises(InvalidData, match=r"there is no file nope\.json; there are movielens"):
         load_instance("nope.json")
 
 
-def test_an_unknown_name_lists_what_there_is():
+def test_an_unknown_name_lists_what_there_is() -> None:
     with pytest.raises(InvalidData) as error:
         load_instance("llm-routing:quux")
     for part in ("'llm-routing:quux'", "movielens", "toy:<mu_1>", "SimpleQA", ".json"):
@@ -96,7 +99,7 @@ def test_an_unknown_name_lists_what_there_is():
     ],
     ids=lambda instance: instance.reward,
 )
-def test_instance_files_keep_everything(instance, tmp_path):
+def test_instance_files_keep_everything(instance: Instance, tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     save_instance(instance, path)
     assert load_instance(str(path)) == load_instance(path)
@@ -116,7 +119,7 @@ def test_instance_files_keep_everything(instance, tmp_path):
         (json.dumps({"arms": [{"cost": 1, "mean": 0.5}], "reward": "gaussian", "sigma": "wide"}), "wide"),
     ],
 )
-def test_broken_files(content, message, tmp_path):
+def test_broken_files(content: str | None, message: str, tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     if content is not None:
         path.write_text(content)
@@ -125,7 +128,7 @@ def test_broken_files(content, message, tmp_path):
     assert str(path) in str(error.value)
 
 
-def test_files_that_are_not_text_or_not_files(tmp_path):
+def test_files_that_are_not_text_or_not_files(tmp_path: Path) -> None:
     (tmp_path / "bin.json").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InvalidData, match="UTF-8"):
         load_instance(tmp_path / "bin.json")

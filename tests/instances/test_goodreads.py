@@ -1,8 +1,12 @@
 """Goodreads: shares and means, lines that give no rating, and lines that are broken."""
 
+from __future__ import annotations
+
 import gzip
 import json
 import warnings
+from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,11 +20,11 @@ from satisfice.instances.tally import Problems
 RATINGS = [5, 4, 3, 3, 2, 1, 5, 4]  # 4 of 8 above 3: 0.5; sum 27: 27 / 8 / 5 = 0.675
 
 
-def lines(ratings, text='A "nice" book.\n\tReally: {rating: 5}'):
+def lines(ratings: Iterable[object], text: str = 'A "nice" book.\n\tReally: {rating: 5}') -> str:
     return "".join(json.dumps({"user_id": "u", "rating": r, "review_text": text, "n_votes": 0}) + "\n" for r in ratings)
 
 
-def write(path, text):
+def write(path: Path, text: str) -> Path:
     data = text.encode()
     path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
     return path
@@ -28,7 +32,7 @@ def write(path, text):
 
 @pytest.mark.parametrize("name", ["goodreads_reviews_poetry.json.gz", "goodreads_reviews_poetry.json", "poetry.jsonl"])
 @pytest.mark.parametrize("progress", [False, True])
-def test_plain_and_gzipped_files(name, progress, tmp_path):
+def test_plain_and_gzipped_files(name: str, progress: bool, tmp_path: Path) -> None:
     path = write(tmp_path / name, lines(RATINGS))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -39,7 +43,7 @@ def test_plain_and_gzipped_files(name, progress, tmp_path):
     assert "8 ratings in 1 files, share of ratings above 3" in instance.source
 
 
-def test_the_mean_and_the_real_ratings(tmp_path):
+def test_the_mean_and_the_real_ratings(tmp_path: Path) -> None:
     path = write(tmp_path / "poetry.json.gz", lines(RATINGS))
     assert from_goodreads(path, statistic="mean").means.tolist() == [0.675]
     instance = from_goodreads(path, statistic="mean", reward="categorical")
@@ -47,13 +51,13 @@ def test_the_mean_and_the_real_ratings(tmp_path):
     assert instance.probabilities.tolist() == [[1 / 8, 1 / 8, 2 / 8, 2 / 8, 2 / 8]]
 
 
-def test_means_have_3_decimals_unless_they_are_to_be_exact(tmp_path):
+def test_means_have_3_decimals_unless_they_are_to_be_exact(tmp_path: Path) -> None:
     path = write(tmp_path / "poetry.json", lines([5, 5, 1]))
     assert from_goodreads(path).means.tolist() == [0.667]
     assert from_goodreads(path, exact=True).means.tolist() == [2 / 3]
 
 
-def test_one_arm_per_file_sorted_by_cost(tmp_path):
+def test_one_arm_per_file_sorted_by_cost(tmp_path: Path) -> None:
     write(tmp_path / "goodreads_reviews_poetry.json.gz", lines([5]))
     write(tmp_path / "goodreads_reviews_children.json.gz", lines([1]))
     write(tmp_path / "goodreads_reviews_romance.json", lines([4, 1]))
@@ -65,7 +69,7 @@ def test_one_arm_per_file_sorted_by_cost(tmp_path):
     assert by_folder == from_goodreads(*sorted(tmp_path.glob("goodreads*"), reverse=True))
 
 
-def test_ratings_of_0_are_no_ratings(tmp_path):
+def test_ratings_of_0_are_no_ratings(tmp_path: Path) -> None:
     path = write(tmp_path / "poetry.json", lines([5, 0, 1, 0]))
     with pytest.warns(DataWarning, match=r"poetry.json: 2 lines with a rating of 0 \(none given\) were left out"):
         assert from_goodreads(path).means.tolist() == [0.5]
@@ -97,25 +101,25 @@ def test_ratings_of_0_are_no_ratings(tmp_path):
     ],
 )
 @pytest.mark.parametrize("suffix", ["json", "json.gz"])
-def test_bad_lines_are_counted_and_left_out_or_refused(line, message, suffix, tmp_path):
+def test_bad_lines_are_counted_and_left_out_or_refused(line: str, message: str, suffix: str, tmp_path: Path) -> None:
     path = write(tmp_path / f"poetry.{suffix}", lines([5, 1] * 250) + line + "\n" + lines([5, 1] * 250))
     message = message.replace("poetry.json", path.name)
     with pytest.warns(DataWarning, match="left out of 1,001 lines of .*" + message):
         instance = from_goodreads(path)
     assert instance.means.tolist() == [0.5]
     assert "1,000 ratings" in instance.source
-    with pytest.raises(InvalidData, match="1 of 1,001 lines .* more than the accepted 0.00% .*" + message):
+    with pytest.raises(InvalidData, match="1 of 1,001 lines .* more than the accepted 0.00%: .*" + message):
         from_goodreads(path, max_bad=0)
 
 
-def test_bytes_that_are_not_utf_8_are_a_bad_line(tmp_path):
+def test_bytes_that_are_not_utf_8_are_a_bad_line(tmp_path: Path) -> None:
     path = tmp_path / "poetry.json"
     path.write_bytes(lines([5, 1] * 100).encode() + b'{"rating": 5, "review_text": "\xff"}\n')
     with pytest.warns(DataWarning, match=r"not a JSON object \(1, the first is .*poetry.json:201\)"):
         assert from_goodreads(path).means.tolist() == [0.5]
 
 
-def test_blank_lines_line_ends_and_a_last_line_without_one(tmp_path):
+def test_blank_lines_line_ends_and_a_last_line_without_one(tmp_path: Path) -> None:
     path = tmp_path / "poetry.json"
     path.write_bytes(b'\n{"rating": 5}\r\n\n   \n{"rating": 1.0}\n{"rating": "4"}\n{"rating": 2}')
     with warnings.catch_warnings():
@@ -133,11 +137,15 @@ RECORDS = st.one_of(
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(RECORDS, max_size=60), st.booleans(), st.sampled_from([16, 100, 1000]), st.sampled_from([1, 64]))
-def test_blocks_and_their_halves_lose_no_line(tmp_path_factory, texts, last_newline, block, piece):
+def test_blocks_and_their_halves_lose_no_line(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], last_newline: bool, block: int, piece: int
+) -> None:
     """Against a plain loop, with blocks so small that lines cross their borders."""
     path = tmp_path_factory.mktemp("gr") / "x.json.gz"
     write(path, "\n".join(texts) + ("\n" if last_newline else ""))
-    expected, broken, places = [], [], {}
+    expected: list[tuple[int, str | None]] = []
+    broken: list[int] = []
+    places: dict[int, int] = {}
     for number, text in enumerate(texts, start=1):
         if not text.strip():
             continue
@@ -153,21 +161,22 @@ def test_blocks_and_their_halves_lose_no_line(tmp_path_factory, texts, last_newl
         else:
             broken.append(number)
     problems = Problems("lines", 1.0)
-    advanced = []
+    advanced: list[float] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jsonlines, "BLOCK", block)
         patch.setattr(jsonlines, "PIECE", piece)
-        frames = list(jsonlines.read_json_lines(path, ["rating"], problems, advanced.append))
+        frames = list(jsonlines.read_json_lines(path, ["rating"], problems=problems, advance=advanced.append))
     assert [row for frame in frames for row in frame.iter_rows()] == expected
     assert problems.count == len(broken)
     if broken:
-        assert problems.found[jsonlines.NOT_JSON][1]() == f"{path}:{broken[0]}"
+        first = problems.found[jsonlines.NOT_JSON][1]
+        assert not isinstance(first, str) and first() == f"{path}:{broken[0]}"
     for row, number in places.items():
         assert jsonlines.place(path, row) == f"{path}:{number}"
     assert sum(advanced) <= path.stat().st_size
 
 
-def test_files_of_many_blocks(tmp_path):
+def test_files_of_many_blocks(tmp_path: Path) -> None:
     path = write(tmp_path / "poetry.json.gz", lines([5, 1] * 200) + "oops\n" + lines([5, 1] * 200) + '{"rating": 6}\n')
     with pytest.MonkeyPatch.context() as patch, pytest.warns(DataWarning) as caught:
         patch.setattr(jsonlines, "BLOCK", 500)
@@ -177,7 +186,7 @@ def test_files_of_many_blocks(tmp_path):
     assert [str(w.message).rpartition("poetry.json.gz")[2] for w in caught] == [":401)", ":802: '6')"]
 
 
-def test_files_that_cannot_be_used(tmp_path):
+def test_files_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(InvalidData, match="there is no file or folder"):
         from_goodreads(tmp_path / "poetry.json")
     with pytest.raises(InvalidData, match=r"holds no file that ends in .json"):
@@ -195,7 +204,7 @@ def test_files_that_cannot_be_used(tmp_path):
         from_goodreads(good, write(tmp_path / "poetry.json", lines(RATINGS)))
 
 
-def test_gzip_files_that_end_too_early_or_are_damaged(tmp_path):
+def test_gzip_files_that_end_too_early_or_are_damaged(tmp_path: Path) -> None:
     whole = gzip.compress(lines(RATINGS * 1000).encode())
     cut, damaged = tmp_path / "cut.json.gz", tmp_path / "damaged.json.gz"
     cut.write_bytes(whole[: len(whole) // 2])
@@ -205,13 +214,13 @@ def test_gzip_files_that_end_too_early_or_are_damaged(tmp_path):
             from_goodreads(path)
 
 
-def test_gzip_files_of_several_parts_are_read_to_the_end(tmp_path):
+def test_gzip_files_of_several_parts_are_read_to_the_end(tmp_path: Path) -> None:
     path = tmp_path / "poetry.json.gz"
     path.write_bytes(gzip.compress(lines([5, 5]).encode()) + gzip.compress(lines([1, 1]).encode()))
     assert from_goodreads(path).means.tolist() == [0.5]
 
 
-def test_a_file_that_is_one_long_line_is_refused(tmp_path):
+def test_a_file_that_is_one_long_line_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "poetry.json", "[" + '{"rating": 5}, ' * 1000 + "]")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jsonlines, "BLOCK", 100)
@@ -220,13 +229,13 @@ def test_a_file_that_is_one_long_line_is_refused(tmp_path):
             from_goodreads(path)
 
 
-def test_wrong_arguments(tmp_path):
+def test_wrong_arguments(tmp_path: Path) -> None:
     path = write(tmp_path / "poetry.json", lines(RATINGS))
     with pytest.raises(InvalidData, match="statistic 'median' is unknown"):
-        from_goodreads(path, statistic="median")
+        from_goodreads(path, statistic="median")  # type: ignore[arg-type]
     with pytest.raises(InvalidData, match="zeros = 'some'"):
-        from_goodreads(path, zeros="some")
+        from_goodreads(path, zeros="some")  # type: ignore[arg-type]
     with pytest.raises(InvalidData, match="'gaussian' does not fit ratings"):
-        from_goodreads(path, reward="gaussian")
+        from_goodreads(path, reward="gaussian")  # type: ignore[arg-type]
     with pytest.raises(InvalidData, match="with statistic mean"):
         from_goodreads(path, reward="categorical")

@@ -13,8 +13,8 @@ from satisfice.paper.cells import PanelData
 from satisfice.paper.experiments import ASYMMETRIC, FIXED, P1B, P2D, TOY, Panel
 from satisfice.paper.report import counted
 from satisfice.policies import get_policy
-from satisfice.simulate import Result
-from satisfice.simulate.results import Terms
+from satisfice.simulation import Result
+from satisfice.simulation.results import Terms
 
 # Gaps to arm b (cost 0.25, threshold 0.5 = alpha 0 of the best): a: quality 0.25; b: none; c: cost 0.5.
 INSTANCE = sf.Instance(costs=[0.125, 0.25, 0.75], means=[0.25, 0.5, 0.5], names=["a", "b", "c"])
@@ -29,7 +29,7 @@ def result(label: str, pulls: list[list[int]], half: list[float] | None = None) 
     end = counts @ (SETTING.cost_gaps(INSTANCE) + SETTING.quality_gaps(INSTANCE))
     middle = end / 2 if half is None else np.array(half)
     return Result(
-        terms=Terms.of(policy, INSTANCE, SETTING, horizon, len(counts), 0),
+        terms=Terms(policy.label, policy.params, INSTANCE, SETTING, horizon=horizon, runs=len(counts), seed=0),
         checkpoints=np.array([horizon // 2, horizon]),
         pulls=counts,
         cost_curve=np.stack([middle, end], axis=1),

@@ -13,7 +13,6 @@ from satisfice.errors import InvalidRun
 from satisfice.paper import EXPERIMENTS, choose
 from satisfice.paper.cells import Store, all_cells, cells_of
 from satisfice.paper.experiments import OURS, P1A, TOY
-from satisfice.simulate.runner import assemble
 
 
 def test_grids_runs_and_horizons() -> None:
@@ -58,7 +57,7 @@ def test_a_new_experiment_is_a_few_lines(tmp_path: Path) -> None:
     (cell,) = cells_of(mine, seed=0)[0.6]
     store = Store(tmp_path)
     assert store.get(cell) is None
-    store.put(cell, assemble(cell.job, {0: cell.job.run(0, 2)}))
+    store.put(cell, cell.job.result({0: cell.job.run(0, 2)}))
     alone = sf.simulate(sf.load_instance("toy:0.6"), sf.BestReward(0.2), "pe-cs", 1000, runs=2)["pe-cs"]
     again = Store(tmp_path).get(cell)
     assert again is not None
@@ -68,7 +67,7 @@ def test_a_new_experiment_is_a_few_lines(tmp_path: Path) -> None:
 def test_a_cell_is_done_only_when_every_setting_agrees(tmp_path: Path) -> None:
     small = replace(P1A, grid=P1A.grid[:1], policies=("pe",), runs=2, horizon=1000)
     (cell,) = cells_of(small, seed=0)[2]
-    Store(tmp_path).put(cell, assemble(cell.job, {0: cell.job.run(0, 2)}))
+    Store(tmp_path).put(cell, cell.job.result({0: cell.job.run(0, 2)}))
     for other in (
         replace(cell, seed=1),
         replace(cell, runs=3),

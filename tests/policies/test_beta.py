@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.special import betainc, betaincc
 
 from satisfice.policies.beta import log_density, stirling_error, tail_bound, tail_draw
-from satisfice.simulate.native import compile_native
+from satisfice.policies.compiled import compile_native
 
 COUNTS = [0, 1, 2, 15, 16, 17, 300, 70_000, 5_000_000]
 compiled_draw = compile_native(tail_draw)

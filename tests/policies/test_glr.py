@@ -6,6 +6,7 @@ import doctest
 import math
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -16,39 +17,27 @@ import satisfice as sf
 from satisfice.errors import InvalidPolicy
 from satisfice.policies import get_policy
 from satisfice.policies.beliefs import (
-    FEASIBLE,
     FREE,
-    MEAN,
-    NEXT,
-    PRICE,
-    VAR,
-    N,
+    about,
     believe,
+    best_found,
     excess,
     noise,
     normal_cdf,
     offer,
+    opinion,
     opponents,
     remaining,
     root,
     weigh,
 )
 from satisfice.policies.contract import Problem, State, arrange, make_problem, new_state
-from satisfice.policies.glr import (
-    ARMS,
-    CERTIFIED,
-    GLR,
-    Verdict,
-    best_found,
-    level,
-    missing,
-    proof,
-    proved_arm,
-    verdict,
-)
-from satisfice.simulate.engine import compiled_run, make_world, plain_run
-from satisfice.simulate.runner import Job
-from satisfice.statistics import evidence, kl, proved
+from satisfice.policies.glr import GLR, case_of, missing, proved_arm, recall
+from satisfice.proofs import against, equal_levels, judge, pair, risk
+from satisfice.simulation.engine import compiled_run, plain_run
+from satisfice.simulation.job import Job
+from satisfice.simulation.world import make_world
+from satisfice.statistics import evidence, kl
 
 RNG = np.random.default_rng(0)
 SETTINGS: list[sf.Setting] = [sf.BestReward(0.1), sf.ReferenceArm(2, 0.1), sf.FixedThreshold(0.6)]
@@ -74,20 +63,45 @@ def run(instance: sf.Instance, setting: sf.Setting, steps: int, horizon: int | N
     policy = GLR()
     order = arrange(instance.costs, setting, instance.names)
     problem = make_problem(policy, setting, instance.costs, order, horizon, instance.bounded)
-    state, zeros = new_state(policy, len(order)), np.zeros(len(order))
+    state = new_state(policy, len(order))
     engine = compiled_run(policy) if native else plain_run(policy)
     world = make_world(instance, order)
-    engine(
-        problem, state, world, zeros, zeros, np.array([steps]), np.zeros(1), np.zeros(1), np.random.default_rng(seed)
-    )
+    record = np.zeros((1, len(order)), dtype=np.int64)
+    engine(problem, state, world, np.array([steps]), record, np.random.default_rng(seed))
     return state
 
 
-def judge(instance: sf.Instance, setting: sf.Setting, steps: int, seed: int) -> Verdict:
-    """The verdict after `steps` pulls without a horizon."""
+class Said(NamedTuple):
+    """All that can be said of sums: what is proved, and what is believed."""
+
+    arm: int
+    certified: bool
+    refuted_by: list[int]
+    hopeless: bool
+    risk: float
+    none: bool
+    belief: float
+    opponent: int
+    nats: list[float]
+
+
+def say(problem: Problem, state: State, t: int) -> Said:
+    case, delta = case_of(problem, state), problem.params.delta
+    levels = equal_levels(case, delta)
+    found, certified = judge(case, levels), proved_arm(problem, state)
+    view = opinion(problem, state, t, certified)
+    error = risk(case, levels, delta, view.arm)
+    return Said(
+        view.arm, certified >= 0, found.refuted_by.tolist(), found.none, error, view.none, view.belief, view.opponent,
+        view.nats.tolist(),
+    )  # fmt: skip
+
+
+def after(instance: sf.Instance, setting: sf.Setting, steps: int, seed: int) -> Said:
+    """What is said after `steps` pulls without a horizon."""
     order = arrange(instance.costs, setting, instance.names)
     problem = make_problem(GLR(), setting, instance.costs, order, None, instance.bounded)
-    return verdict(problem, run(instance, setting, steps, None, seed, native=True), steps)
+    return say(problem, run(instance, setting, steps, None, seed, native=True), steps)
 
 
 def test_parameters_are_checked() -> None:
@@ -107,63 +121,69 @@ def test_expected_excess_by_hand() -> None:
 def test_beliefs_by_hand() -> None:
     # 8 of 10 with the prior's 1 of 2: mean 9/12, variance 0.75 * 0.25 / 13.
     problem, state = setup(sf.BestReward(0.2), [1.0, 2.0, 4.0], [10, 0, 18], [8, 0, 17])
-    table, top = believe(problem, state)
-    assert table[0, N] == 12
-    assert table[0, MEAN] == 0.75
-    assert table[0, VAR] == pytest.approx(0.75 * 0.25 / 13)
-    assert table[1, MEAN] == 0.5
+    beliefs, top = believe(problem, state)
+    assert beliefs.pulls[0] == 12
+    assert beliefs.mean[0] == 0.75
+    assert beliefs.variance[0] == pytest.approx(0.75 * 0.25 / 13)
+    assert beliefs.mean[1] == 0.5
     assert top == 2
-    u = root(problem, table, 0, 2)
+    u = root(problem, about(beliefs, 0), about(beliefs, 2))
     # 0.75 < 0.8 * 18/20 = 0.72 is false: it looks feasible, so the root is negative.
     assert u == pytest.approx(-math.sqrt(2 * evidence(12, 0.75, 20, 0.9, 0.8)))
-    assert table[0, FEASIBLE] == pytest.approx(normal_cdf(-u))
-    assert table[2, FEASIBLE] == 1.0
+    assert beliefs.feasible[0] == pytest.approx(normal_cdf(-u))
+    assert beliefs.feasible[2] == 1.0
     # The last arm costs 1 (in units of the largest cost): it is dearer by 0.75 than arm 0 if that is optimal, by 0.5
     # than arm 1 if arm 0 is infeasible and arm 1 feasible.
-    q0, q1 = table[0, FEASIBLE], table[1, FEASIBLE]
-    assert table[2, PRICE] == pytest.approx(0.75 * q0 + 0.5 * (1 - q0) * q1 + FREE)
+    q0, q1 = beliefs.feasible[0], beliefs.feasible[1]
+    assert beliefs.price[2] == pytest.approx(0.75 * q0 + 0.5 * (1 - q0) * q1 + FREE)
     # Passing over arm 0 leads to arm 1 if that is feasible, and to arm 2 otherwise.
-    assert table[0, NEXT] == pytest.approx(0.25 * q1 + 0.75 * (1 - q1))
+    assert beliefs.saving[0] == pytest.approx(0.25 * q1 + 0.75 * (1 - q1))
 
 
 def test_the_price_of_a_nat_by_hand() -> None:
     problem, state = setup(sf.BestReward(0.0), [1.0, 2.0], [100, 100], [50, 70])
-    table, _ = believe(problem, state)
-    a, b = table[0, VAR], table[1, VAR]
-    table[0, PRICE], table[1, PRICE] = 0.1, 0.5
+    beliefs, _ = believe(problem, state)
+    a, b = beliefs.variance[0], beliefs.variance[1]
+    beliefs.price[0], beliefs.price[1] = 0.1, 0.5
     u = 3.0
     # A pull of arm 0 adds Z a / (n (a + b)) nats, with (3^2 + 1) / 2 = 5 nats expected for Z.
-    assert offer(problem, table, 0, 1, u) == (pytest.approx(0.1 / (5 * a / (102 * (a + b)))), 0)
-    table[1, PRICE] = 0.01
-    assert offer(problem, table, 0, 1, u) == (pytest.approx(0.01 / (5 * b / (102 * (a + b)))), 1)
+    assert offer(problem, about(beliefs, 0), about(beliefs, 1), u) == (
+        pytest.approx(0.1 / (5 * a / (102 * (a + b)))),
+        False,
+    )
+    beliefs.price[1] = 0.01
+    assert offer(problem, about(beliefs, 0), about(beliefs, 1), u) == (
+        pytest.approx(0.01 / (5 * b / (102 * (a + b)))),
+        True,
+    )
 
 
 def test_losses_by_hand() -> None:
     problem, state = setup(sf.FixedThreshold(0.6), [1.0, 2.0], [98, 0], [49, 0])
-    table, top = believe(problem, state)
-    stay, go, ratio, arm, opponent = weigh(problem, table, top, 1000.0, 0)
+    beliefs, top = believe(problem, state)
+    stay, go, ratio, arm, opponent = weigh(problem, beliefs, top, 1000.0, 0)
     u = math.sqrt(2 * 100 * kl(0.5, 0.6))
     assert stay == pytest.approx(1000 * math.sqrt(0.25 / 101) * excess(u))
-    assert go == pytest.approx(1000 * normal_cdf(-u) * table[0, NEXT])
-    price, seller = offer(problem, table, 0, 2, u)
+    assert go == pytest.approx(1000 * normal_cdf(-u) * beliefs.saving[0])
+    price, sold = offer(problem, about(beliefs, 0), about(beliefs, 2), u)
     assert (ratio, arm, opponent) == (pytest.approx(min(stay, go) / price), 0, 2)
-    assert seller == 0  # a threshold sells nothing
+    assert not sold  # a threshold sells nothing
 
 
-def test_what_is_proved_becomes_a_verdict() -> None:
+def test_what_is_proved_becomes_a_say() -> None:
     costs, pulls = [1.0, 2.0, 3.0], [2000, 2000, 2000]
     problem, state = setup(sf.BestReward(0.1), costs, pulls, [1000, 1700, 1750])
-    said = verdict(problem, state, 6000)
+    said = say(problem, state, 6000)
     # 0.5 is far below 0.9 * 0.875 = 0.7875 and 0.85 well above it.
-    assert (said.arm, said.certified, said.feasible) == (1, True, True)
-    assert said.refuted_by.tolist()[0] in (1, 2)
-    assert said.refuted_by.tolist()[1:] == [-1, -1]
+    assert (said.arm, said.certified, said.hopeless) == (1, True, False)
+    assert said.refuted_by[0] in (1, 2)
+    assert said.refuted_by[1:] == [-1, -1]
     assert said.opponent == 2
-    assert said.evidence[0] > 0 > said.evidence[1]
+    assert said.nats[0] > 0 > said.nats[1]
     weakest = min(
-        max(proved(2000, 0.5, 2000, m, 0.9) for m in (0.85, 0.875)),
-        proved(2000, 0.85, 2000, 0.875, 0.9),
-        proved(2000, 0.85, 2000, 0.5, 0.9),
+        max(pair(2000, 1000, 2000, total, 0.9) for total in (1700, 1750)),
+        -pair(2000, 1700, 2000, 1750, 0.9),
+        -pair(2000, 1700, 2000, 1000, 0.9),
     )
     # Three arms make three pairs.
     assert said.risk == pytest.approx(3 * math.exp(-weakest))
@@ -173,7 +193,7 @@ def test_what_is_proved_becomes_a_verdict() -> None:
 
 def test_a_close_call_is_not_certified() -> None:
     problem, state = setup(sf.BestReward(0.1), [1.0, 2.0], [2000, 2000], [1580, 1750])
-    said = verdict(problem, state, 4000)  # 0.79 against 0.7875
+    said = say(problem, state, 4000)  # 0.79 against 0.7875
     assert (said.arm, said.certified) == (0, False)
     assert said.risk == pytest.approx(1.0)
     # The belief about the only comparison: the root of 2 Z with the prior's two pulls.
@@ -181,51 +201,41 @@ def test_a_close_call_is_not_certified() -> None:
     assert said.belief == pytest.approx(1 - normal_cdf(-math.sqrt(2 * z)))
 
 
-def test_levels_by_hand() -> None:
-    # Four arms make six pairs, three pairs with the reference arm, four with a fixed threshold; one arm makes none.
-    for setting, pairs in zip(SETTINGS, (6, 3, 4), strict=True):
-        reference = sf.ReferenceArm(3, 0.1) if isinstance(setting, sf.ReferenceArm) else setting
-        problem, _ = setup(reference, [1.0, 2.0, 3.0, 4.0], [0] * 4, [0] * 4)
-        assert level(problem) == pytest.approx(math.log(pairs / 0.05))
-    problem, _ = setup(sf.BestReward(0.1), [1.0], [0], [0])
-    assert level(problem) == pytest.approx(math.log(1 / 0.05))
-
-
 def test_what_looks_hopeless_is_no_belief_in_the_leader() -> None:
     # 6 of 12 and 24 of 40 against 0.8: neither is proved to miss it, but both look like it.
     problem, state = setup(sf.FixedThreshold(0.8), [1.0, 2.0], [12, 40], [6, 24], horizon=200)
-    said = verdict(problem, state, 52)
-    assert (said.none, said.feasible, said.certified) == (True, True, False)
+    said = say(problem, state, 52)
+    assert (said.none, said.hopeless, said.certified) == (True, False, False)
     chances = [normal_cdf(-math.sqrt(2 * n * kl(m, 0.8))) for n, m in ((14, 7 / 14), (42, 25 / 42))]
     assert said.belief == pytest.approx(1 - sum(chances))  # that none is good enough
 
 
 def test_equally_cheap_arms_do_not_compete() -> None:
     problem, state = setup(sf.BestReward(0.3), [1.0] * 3, [332, 475, 168], [232, 380, 151], horizon=None)
-    said = verdict(problem, state, 975)
+    said = say(problem, state, 975)
     assert said.certified
     assert said.belief > 0.999  # whichever of the three is right, the leader is
     # The first arm that is proved to be good enough, though another one would be played without a proof.
     problem, state = setup(sf.BestReward(0.2), [0.0] * 3, [96, 8, 9000], [86, 7, 8100], horizon=None)
     assert proved_arm(problem, state) == 2
-    assert (verdict(problem, state, 9104).arm, verdict(problem, state, 9104).certified) == (2, True)
+    assert (say(problem, state, 9104).arm, say(problem, state, 9104).certified) == (2, True)
     # Nobody pays for a proof that an equally cheap arm is infeasible: 60 runs, of which at least 30 get a certificate.
     instance, setting = sf.Instance([1, 1, 2], [0.72, 0.78, 0.9]), sf.BestReward(0.2)
-    assert sum(judge(instance, setting, 100_000, seed).certified for seed in range(60)) >= 30
+    assert sum(after(instance, setting, 100_000, seed).certified for seed in range(60)) >= 30
 
 
 def test_a_cheaper_arm_must_be_refuted() -> None:
     # Arm 1 is proved to be good enough, arm 0 is hardly tried: no certificate. Refuted, it does not stand in the way.
     problem, state = setup(sf.BestReward(0.2), [1.0, 2.0, 3.0], [3, 3000, 3000], [1, 2700, 2700], horizon=None)
     assert proved_arm(problem, state) == -1
-    assert not verdict(problem, state, 6003).certified
+    assert not say(problem, state, 6003).certified
     state.pulls[0], state.totals[0] = 12, 4
-    said = verdict(problem, state, 6012)
+    said = say(problem, state, 6012)
     assert (said.arm, said.certified) == (1, False)
     assert said.risk == 1.0  # far from it, however sure arm 1 is
     state.pulls[0], state.totals[0] = 3000, 900
     assert proved_arm(problem, state) == 1
-    assert verdict(problem, state, 9000).certified
+    assert say(problem, state, 9000).certified
 
 
 def test_without_a_bound_every_arm_gets_one_pull() -> None:
@@ -244,20 +254,20 @@ def test_without_a_bound_every_arm_gets_one_pull() -> None:
 def test_alpha_one_with_negative_means() -> None:
     # The threshold is 0 and arm 0 misses it; that needs no pull of arm 1.
     problem, state = setup(sf.BestReward(1.0), [1.0, 2.0], [20, 0], [-60, 0], horizon=None, bounded=False)
-    assert proof(problem, state, 0, 1) > 0
-    assert not verdict(problem, state, 20).certified
+    assert against(case_of(problem, state), 0, 1) > 0
+    assert not say(problem, state, 20).certified
 
 
 def test_a_gaussian_arm_by_hand() -> None:
     problem, state = setup(sf.FixedThreshold(6.0), [1.0, 2.0], [4, 0], [20, 0], bounded=False)
-    table, _ = believe(problem, state)
+    beliefs, _ = believe(problem, state)
     assert noise(problem) == 1.0
-    assert table[1, MEAN] == 5.0  # what is known of an arm without pulls: the mean of all rewards
-    assert table[0, VAR] == pytest.approx(1 / 4.1)
+    assert beliefs.mean[1] == 5.0  # what is known of an arm without pulls: the mean of all rewards
+    assert beliefs.variance[0] == pytest.approx(1 / 4.1)
     # Passing over the last arm leaves nothing that is good enough: one unit more than nothing.
-    assert table[1, NEXT] == 1.0
+    assert beliefs.saving[1] == 1.0
     # 4^2 / (4 + 1) pulls count, a squared gap of 1 over 2, and the penalty log(5) / 2.
-    assert proof(problem, state, 0, 2) == pytest.approx(3.2 / 2 - math.log(5) / 2)
+    assert against(case_of(problem, state), 0, 2) == pytest.approx(3.2 / 2 - math.log(5) / 2)
     state.pulls[:], state.totals[:] = [4, 9], [20, 44]
     # 5 + 2 sqrt(log(15) / 8) = 6.16 against 4.89 + 2 sqrt(log(15) / 18) = 5.66.
     assert best_found(problem, state, 13) == 0
@@ -269,8 +279,8 @@ def test_a_gaussian_arm_by_hand() -> None:
 
 def test_a_leader_is_tested_with_patience() -> None:
     problem, state = setup(sf.BestReward(0.1), [1.0, 2.0], [3000, 900], [2160, 720], horizon=10_000)
-    table, top = believe(problem, state)
-    stay, go, ratio, arm, _ = weigh(problem, table, top, 10_000.0 - 3900, 0)
+    beliefs, top = believe(problem, state)
+    stay, go, ratio, arm, _ = weigh(problem, beliefs, top, 10_000.0 - 3900, 0)
     assert stay < go
     assert 0.25 < ratio < 1  # worth less than its price, but not four times less
     assert GLR.decide(problem, state, 3900, RNG) == (arm, 1 + int(0.02 * (1 + 0.5 * math.log(4 * ratio)) * 3000))
@@ -282,9 +292,9 @@ def test_a_leader_is_tested_with_patience() -> None:
 def test_without_a_horizon_the_proof_itself_is_bought_once_it_is_cheap() -> None:
     assert remaining(setup(sf.BestReward(0.1), [1.0], [0], [0], horizon=None)[0], 1000) == 1001
     problem, state = setup(sf.BestReward(0.1), [0.01, 1.0], [5000, 40], [4300, 36], horizon=None)
-    table, top = believe(problem, state)
-    _, _, ratio, _, _ = weigh(problem, table, top, 5041.0, 0)
-    cost, arm = missing(problem, state, table, 0)
+    beliefs, top = believe(problem, state)
+    _, _, ratio, _, _ = weigh(problem, beliefs, top, 5041.0, 0)
+    cost, arm = missing(problem, state, beliefs, 0)
     assert ratio * 4 < 1  # the belief is strong enough, the proof is not
     assert proved_arm(problem, state) == -1
     assert arm == 1
@@ -298,15 +308,15 @@ def test_the_arm_that_sets_the_threshold_is_always_looked_at() -> None:
     # the larger upper confidence bound, which decides only against a fixed threshold.
     problem, state = setup(sf.BestReward(0.0), [1.0, 1.0], [1000, 10], [600, 5], horizon=1011)
     assert best_found(problem, state, 1010) == 1
-    state.ints[ARMS::3] = 10**9
+    recall(state).until[:] = 10**9
     assert GLR.decide(problem, state, 1010, RNG)[0] == 0
 
 
 def test_every_arm_below_a_fixed_threshold() -> None:
     problem, state = setup(sf.FixedThreshold(0.9), [1.0, 2.0, 3.0], [3000] * 3, [1500, 2100, 1800])
-    said = verdict(problem, state, 9000)
-    assert (said.arm, said.certified, said.none, said.feasible) == (1, False, True, False)
-    assert said.refuted_by.tolist() == [3, 3, 3]
+    said = say(problem, state, 9000)
+    assert (said.arm, said.certified, said.none, said.hopeless) == (1, False, True, True)
+    assert said.refuted_by == [3, 3, 3]
     assert GLR.decide(problem, state, 9000, RNG)[0] == 1
 
 
@@ -365,17 +375,18 @@ def test_gaussian_rewards_use_sigma() -> None:
         result = sf.simulate(instance, sf.BestReward(0.1), [policy], 20_000, runs=5, seed=1)[policy.label]
         assert (result.pulls.argmax(axis=1) == 1).all()
     loud = sf.Instance([1, 2, 3], [4.0, 4.5, 5.0], reward="gaussian", sigma=3.0)
-    job = Job(GLR(), loud, sf.BestReward(0.15), 1000, 0, np.array([1000]))
+    job = Job(GLR(), loud, sf.BestReward(0.15), horizon=1000, seed=0, checkpoints=np.array([1000]))
     assert noise(job.problem) == 3.0
     stars = sf.Instance([1], reward="categorical", values=[1, 5], probabilities=[[0.5, 0.5]])
-    assert noise(Job(GLR(), stars, sf.BestReward(0.15), 1000, 0, np.array([1000])).problem) == 2.0
+    job = Job(GLR(), stars, sf.BestReward(0.15), horizon=1000, seed=0, checkpoints=np.array([1000]))
+    assert noise(job.problem) == 2.0
     problem, state = setup(sf.BestReward(0.0), [1, 2], [9, 9], [9.0, 18.0], bounded=False, policy=GLR(sigma=2.0))
     # 81/10 pulls count: (1 - 2)^2 / (2 * 4 * 2 * 10/81) - 2 * log(10) / 2 is below 0, so nothing is proved.
-    assert proof(problem, state, 0, 1) == 0.0
+    assert against(case_of(problem, state), 0, 1) == 0.0
     state.pulls[:], state.totals[:] = [900, 900], [900, 1800]
     z = 1 / (8 * 2 * 901 / 810_000) - math.log(901)
-    assert proof(problem, state, 0, 1) == pytest.approx(z)
-    assert proof(problem, state, 1, 0) == pytest.approx(-z)
+    assert against(case_of(problem, state), 0, 1) == pytest.approx(z)
+    assert against(case_of(problem, state), 1, 0) == pytest.approx(-z)
 
 
 def test_the_unit_of_cost_does_not_matter() -> None:
@@ -401,9 +412,9 @@ def test_evidence_is_bought_where_it_is_worth_most() -> None:
     # hardly tried, and would make arm 1 infeasible if it were good: that doubt is worth more, though a pull costs more.
     costs = [0.02, 0.12, 0.6, 1.0]
     problem, state = setup(sf.BestReward(0.09), costs, [96, 1007, 5, 4], [29, 484, 1, 1], horizon=500_000)
-    table, top = believe(problem, state)
-    _, go, easy, _, _ = weigh(problem, table, top, 500_000.0 - 1112, 0)
-    stay, _, wanted, arm, _ = weigh(problem, table, top, 500_000.0 - 1112, 1)
+    beliefs, top = believe(problem, state)
+    _, go, easy, _, _ = weigh(problem, beliefs, top, 500_000.0 - 1112, 0)
+    stay, _, wanted, arm, _ = weigh(problem, beliefs, top, 500_000.0 - 1112, 1)
     assert stay > go > 0
     assert wanted > easy > 1
     assert arm == 3
@@ -412,8 +423,8 @@ def test_evidence_is_bought_where_it_is_worth_most() -> None:
     assert lease == (3, 1 + int(0.02 * (1 + 0.5 * math.log(4 * wanted)) * 4))
     # With more at stake than pulls of arm 1, leases of it grow with its pulls and the nats to be bought.
     state.pulls[2:], state.totals[2:] = [5000, 5000], [2000, 2000]
-    table, top = believe(problem, state)
-    _, _, ratio, arm, _ = weigh(problem, table, top, 500_000.0 - 11103, 0)
+    beliefs, top = believe(problem, state)
+    _, _, ratio, arm, _ = weigh(problem, beliefs, top, 500_000.0 - 11103, 0)
     assert arm == 1
     assert GLR.decide(problem, state, 11103, rng) == (1, 1 + int(0.02 * (1 + 0.5 * math.log(ratio)) * 1007))
 
@@ -421,20 +432,21 @@ def test_evidence_is_bought_where_it_is_worth_most() -> None:
 def test_doubts_that_are_worth_less_wait_but_not_for_the_leader() -> None:
     costs = [0.1, 0.2, 0.5, 1.0]
     problem, state = setup(sf.BestReward(0.1), costs, [300, 300, 3000, 3000], [186, 198, 2400, 2400], horizon=100_000)
-    table, top = believe(problem, state)
-    ratios = [weigh(problem, table, top, 93_400.0, i)[2] for i in range(3)]
-    sellers = [weigh(problem, table, top, 93_400.0, i)[3] for i in range(2)]
+    beliefs, top = believe(problem, state)
+    ratios = [weigh(problem, beliefs, top, 93_400.0, i)[2] for i in range(3)]
+    sellers = [weigh(problem, beliefs, top, 93_400.0, i)[3] for i in range(2)]
     assert ratios[1] > ratios[0] > 1 > 4 * ratios[2]  # the leader, arm 2, is beyond doubt
     leases = [1 + int(0.02 * (1 + 0.5 * math.log(ratios[i])) * state.pulls[sellers[i]]) for i in range(2)]
     assert GLR.decide(problem, state, 6600, RNG) == (sellers[1], leases[1])
     # The doubt about arm 0 waits for four leases, the one about arm 1 is looked at again at once.
-    assert state.ints[ARMS] == 6600 + 4 * (leases[1] - 1)
-    assert state.ints[ARMS + 3] <= 6600
+    memory = recall(state)
+    assert memory.until[0] == 6600 + 4 * (leases[1] - 1)
+    assert memory.until[1] <= 6600
     # However long a doubt was to wait: it is not the leader's turn while the doubt is worth its price.
-    state.ints[ARMS], state.ints[ARMS + 3], state.ints[ARMS + 5] = 10**9, 10**9, 3  # arm 1 is passed over
+    memory.until[:2], memory.because[1] = 10**9, 3  # arm 1 is passed over
     assert GLR.decide(problem, state, 6600, RNG) == (sellers[0], leases[0])
     # An arm that is passed over is not looked at before its time.
-    assert state.ints[ARMS + 3] == 10**9
+    assert memory.until[1] == 10**9
 
 
 def test_the_order_of_the_arms_does_not_matter() -> None:
@@ -459,14 +471,14 @@ def test_any_sums_get_an_answer(
     """Rewards may be late, pulls may be more or fewer than a lease said, and the memory may be of another time."""
     problem, state = setup(setting, [0.0, 1.0, 1.0], [n for n, _ in arms], [n * m for n, m in arms], horizon)
     t = int(state.pulls.sum())
-    before = verdict(problem, state, t)
-    state.ints[ARMS::3] = late
+    before = say(problem, state, t)
+    recall(state).until[:] = late
     for _ in range(3):
         arm, pulls = GLR.decide(problem, state, t, RNG)
         assert 0 <= arm < 3
         # At most 10% of the arm's pulls, or 2% x (1 + log(ratio) / 2), with a ratio of less than 1e14 here.
         assert 1 <= pulls <= 1 + 0.35 * state.pulls[arm]
-    after = verdict(problem, state, t)
+    after = say(problem, state, t)
     assert (before.arm, before.certified, before.risk) == (after.arm, after.certified, after.risk)
     assert 0.0 <= after.risk <= 1.0
 
@@ -474,20 +486,20 @@ def test_any_sums_get_an_answer(
 def test_a_certificate_falls_when_rewards_are_corrected() -> None:
     problem, state = setup(sf.FixedThreshold(0.5), [1.0, 2.0], [400, 0], [380, 0], horizon=None)
     assert GLR.decide(problem, state, 400, RNG)[0] == 0
-    assert state.ints[CERTIFIED] == 1
+    assert recall(state).certified[0] == 1
     state.totals[0] = 100.0
     state.pulls[0] = 480
     GLR.decide(problem, state, 480, RNG)
-    assert state.ints[CERTIFIED] == 0
-    assert verdict(problem, state, 480).refuted_by.tolist() == [2, -1]
+    assert recall(state).certified[0] == 0
+    assert say(problem, state, 480).refuted_by == [2, -1]
 
 
 def test_an_arm_that_is_passed_over_is_remembered_with_its_reason() -> None:
     state = run(sf.Instance([1, 2, 3], [0.2, 0.8, 0.85]), sf.BestReward(0.1), 20_000, 20_000, 0, native=True)
-    until, since, because = state.ints[ARMS : ARMS + 3]
-    assert 0 < since < until
-    assert because - 1 in (1, 2)
-    assert state.ints[ARMS + 5] == 0
+    memory = recall(state)
+    assert 0 < memory.since[0] < memory.until[0]
+    assert memory.because[0] - 1 in (1, 2)
+    assert memory.because[1] == 0
 
 
 def test_near_ties_are_not_paid_for() -> None:
@@ -525,7 +537,7 @@ def test_wrong_settlements_are_rare() -> None:
         ([0.59, 0.61, 0.9], sf.FixedThreshold(0.6), 0),
     ],
 )
-def test_certified_verdicts_hold_at_any_time(means: list[float], setting: sf.Setting, least: int) -> None:
+def test_certificates_hold_at_any_time(means: list[float], setting: sf.Setting, least: int) -> None:
     # delta = 0.05 over 150 runs that stop at random: were the error exactly 5%, more than 17 wrong ones would have
     # probability 0.1% (binomial). Where the gaps are clear, many runs must get as far as a verdict.
     instance = sf.Instance([0.1, 0.3, 1.0], means)
@@ -533,7 +545,7 @@ def test_certified_verdicts_hold_at_any_time(means: list[float], setting: sf.Set
     rng = np.random.default_rng(11)
     certified = wrong = 0
     for seed in range(150):
-        said = judge(instance, setting, int(math.exp(rng.uniform(math.log(100), math.log(100_000)))), seed)
+        said = after(instance, setting, int(math.exp(rng.uniform(math.log(100), math.log(100_000)))), seed)
         certified += said.certified
         wrong += said.certified and said.arm != best
     assert wrong <= 17
@@ -566,8 +578,8 @@ def test_nothing_that_is_proved_is_ever_wrong(means: list[float], setting: sf.Se
         for n in times:
             state.totals[:] += rng.binomial(n - state.pulls, means)
             state.pulls[:] = n
-            said = verdict(problem, state, int(state.pulls.sum()))
-            if (said.certified and said.arm != best) or (feasible & (said.refuted_by >= 0)).any():
+            said = say(problem, state, int(state.pulls.sum()))
+            if (said.certified and said.arm != best) or (feasible & (np.array(said.refuted_by) >= 0)).any():
                 wrong += 1
                 break
     assert wrong <= 44

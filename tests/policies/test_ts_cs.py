@@ -11,19 +11,19 @@ from scipy.stats import chi2_contingency
 import satisfice as sf
 from satisfice.errors import InvalidPolicy
 from satisfice.policies import get_policy
+from satisfice.policies.compiled import dispatcher
 from satisfice.policies.contract import SWEEP, Problem, State, arrange, make_problem, new_state
-from satisfice.policies.ts_cs import FROM, LOST, LOST_MAX, ROWS, TSCS, WON, WON_MAX
-from satisfice.simulate.engine import compiled_run, make_world, plain_run
-from satisfice.simulate.native import compile_native
+from satisfice.policies.ts_cs import ARM, PLAN, TSCS
+from satisfice.simulation.engine import compiled_run, plain_run
+from satisfice.simulation.world import make_world
 from stats import reject
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-decide = compile_native(TSCS.decide)
+decide = dispatcher(TSCS.decide)
 # The chance that one of the tests below that compare with the literal rule fails although the laws are equal. There
 # are about 60 of them.
 ERROR = 1e-6
-BASE = 2.0**15
 
 
 @njit
@@ -67,7 +67,7 @@ def leased_steps(problem: Problem, state: State, t: int, steps: int, most: int, 
         pairs[arm, arm] += pulls - 1
         last = arm
         done += pulls
-        state.ints[FROM] -= pulls
+        state.ints.view(PLAN)[0].start -= pulls
     return pairs
 
 
@@ -186,7 +186,7 @@ def interrupted_steps(problem: Problem, state: State, leases: int, rng: np.rando
     for i in range(leases):
         arm, pulls = decide(problem, state, t, rng)
         played[arm] += pulls
-        state.ints[FROM] -= pulls
+        state.ints.view(PLAN)[0].start -= pulls
         state.totals[last] = 10 if i % 2 else 5
         t += pulls + 1
     return played
@@ -236,17 +236,14 @@ def runs_of(
     binary = instance.reward == "bernoulli"
     problem = make_problem(policy, setting, instance.costs, order, None, True, binary)
     world, engine = make_world(instance, order), compiled_run(policy)
-    # The engine reports weighted sums of pulls: with these weights, the digits of a sum are the pulls of three arms.
-    place = np.arange(instance.arms)
-    weights = [np.where(place // 3 == sheet, BASE ** (place % 3.0), 0.0) for sheet in (0, 1)]
     values = np.array([0.0, 1.0]) if binary else instance.values
     shares = np.column_stack([1 - instance.means, instance.means]) if binary else instance.probabilities
     fast, slow = np.zeros((2, runs, len(times), instance.arms), dtype=np.int64)
     for run in range(runs):
-        rng, state, sums = np.random.default_rng([5, run]), new_state(policy, instance.arms), np.zeros((2, len(times)))
-        engine(problem, state, world, weights[0], weights[1], np.array(times), sums[0], sums[1], rng)
-        for k in place:
-            fast[run, :, order[k]] = sums[k // 3] // BASE ** (k % 3) % BASE
+        rng, state = np.random.default_rng([5, run]), new_state(policy, instance.arms)
+        record = np.zeros((len(times), instance.arms), dtype=np.int64)
+        engine(problem, state, world, np.array(times), record, rng)
+        fast[run][:, order] = record
         assert (fast[run, -1, order] == state.pulls).all()
         rng = np.random.default_rng([6, run])
         out = np.zeros((len(times), instance.arms), dtype=np.int64)
@@ -291,11 +288,11 @@ def test_long_runs() -> None:
 def test_plain_and_compiled_runs_are_the_same(instance: sf.Instance, binary: bool) -> None:
     policy = get_policy("ts-cs")
     problem = make_problem(policy, sf.BestReward(0.1), instance.costs, np.arange(3), None, True, binary)
-    world, nothing, marks = make_world(instance, np.arange(3)), np.zeros(3), np.array([2000])
+    world, marks = make_world(instance, np.arange(3)), np.array([2000])
     states = []
     for engine in (plain_run(policy), compiled_run(policy)):
-        state, curve = new_state(policy, 3), np.zeros(1)
-        engine(problem, state, world, nothing, nothing, marks, curve, curve.copy(), np.random.default_rng(7))
+        state, record = new_state(policy, 3), np.zeros((1, 3), dtype=np.int64)
+        engine(problem, state, world, marks, record, np.random.default_rng(7))
         states.append(state)
     np.testing.assert_array_equal(states[0].pulls, states[1].pulls)
     np.testing.assert_array_equal(states[0].totals, states[1].totals)
@@ -325,12 +322,12 @@ def test_bounds_hold_to_the_last_pull_of_a_lease(costs: list[float], S: list[int
     # Whatever the rewards of a lease of several pulls are, the bounds hold at the last of its decisions.
     rng = np.random.default_rng(12)
     problem, state = setup(costs, S, F, alpha)
-    table = state.floats[:-1].reshape((ROWS, len(costs)))
+    table = state.floats[:-1].view(ARM)
     for _ in range(200):
         arm, pulls = decide(problem, state, sum(S) + sum(F) + 10, rng)
         if pulls > 1:
-            assert table[WON, arm] + pulls - 1 <= table[WON_MAX, arm]
-            assert table[LOST, arm] + pulls - 1 <= table[LOST_MAX, arm]
+            assert table[arm].won + pulls - 1 <= table[arm].won_max
+            assert table[arm].lost + pulls - 1 <= table[arm].lost_max
 
 
 def test_a_fractional_reward_counts_as_a_success_with_its_own_probability() -> None:
@@ -340,7 +337,7 @@ def test_a_fractional_reward_counts_as_a_success_with_its_own_probability() -> N
         state.pulls[0] += 1
         state.totals[0] += 0.3
         TSCS.learn(problem, state, 0, 1, 0.3, rng)
-    successes = state.totals[0] + state.floats[0]
+    successes = state.totals[0] + state.floats[:-1].view(ARM)[0].excess
     # A whole number, 3000 expected, standard deviation sqrt(10000 * 0.3 * 0.7) = 46.
     assert successes == pytest.approx(round(successes), abs=1e-6)
     assert abs(successes - 3000) < 5 * 46
@@ -352,9 +349,9 @@ def test_numbers_of_arms(arms: int) -> None:
     instance = sf.Instance(costs=np.arange(arms), means=np.linspace(0.4, 0.6, arms))
     policy, state = get_policy("ts-cs"), new_state(get_policy("ts-cs"), arms)
     problem = make_problem(policy, sf.BestReward(0.1), instance.costs, np.arange(arms), None, True, True)
-    horizon, curve, nothing = arms + 300, np.zeros(1), np.zeros(arms)
+    horizon, record = arms + 300, np.zeros((1, arms), dtype=np.int64)
     world = make_world(instance, np.arange(arms))
-    compiled_run(policy)(problem, state, world, nothing, nothing, np.array([horizon]), curve, curve.copy(), rng)
+    compiled_run(policy)(problem, state, world, np.array([horizon]), record, rng)
     assert state.pulls.sum() == horizon and state.pulls.min() >= 1
 
 

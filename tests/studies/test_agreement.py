@@ -10,9 +10,10 @@ import pytest
 
 import satisfice as sf
 from satisfice.policies import Policy, all_policies, get_policy
-from satisfice.policies.contract import SWEEP, arrange, make_problem, new_state
-from satisfice.simulate.engine import make_world, run
-from satisfice.simulate.native import link
+from satisfice.policies.compiled import link
+from satisfice.policies.contract import SWEEP, Lease, Problem, State, arrange, make_problem, new_state
+from satisfice.simulation.engine import run
+from satisfice.simulation.world import make_world
 from satisfice.studies import create_study, load_study
 from satisfice.studies.storages import Storage
 
@@ -61,25 +62,14 @@ def simulated(
         used[arm] += pulls
         return float(rewards[arm][used[arm] - pulls : used[arm]].sum())
 
-    def decide(*args: object) -> tuple[int, int]:
-        leases.append(type(policy).decide(*args))
+    def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
+        leases.append(type(policy).decide(problem, state, t, rng))
         return leases[-1]
 
     engine = link(run, start=type(policy).start, decide=decide, learn=type(policy).learn, draw=draw)
-    zeros, marks = np.zeros(len(order)), np.array([steps])
+    record = np.zeros((1, len(order)), dtype=np.int64)
     rng = np.random.Generator(np.random.PCG64(seed))
-    curve = np.zeros(1)
-    engine(
-        problem,
-        new_state(policy, len(order)),
-        make_world(instance, order),
-        zeros,
-        zeros,
-        marks,
-        curve,
-        curve.copy(),
-        rng,
-    )
+    engine(problem, new_state(policy, len(order)), make_world(instance, order), np.array([steps]), record, rng)
     for arm, pulls in leases:
         for i in range(min(int(pulls), steps) * (len(order) if arm == SWEEP else 1)):
             yield names[order[i % len(order) if arm == SWEEP else arm]]

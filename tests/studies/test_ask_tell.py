@@ -19,7 +19,7 @@ from satisfice.errors import (
     StudyClosed,
     UnknownDecision,
 )
-from satisfice.studies import Status, Study, create_study
+from satisfice.studies import Status, Study, create_study, load_study
 from satisfice.studies.storages import Storage
 
 ARMS = {"large": 8.0, "small": 0.2, "medium": 1.0}
@@ -53,6 +53,11 @@ def counts(status: Status) -> dict[str, tuple[int, int, int, float]]:
         for arm in status.arms
         if arm.pulls + arm.pending + arm.dropped
     }
+
+
+def kinds(study: Study) -> list[str]:
+    """What is in the log beside decisions and rewards, but for looks at what is proved."""
+    return study._ledger.look(lambda view: [event.kind for event in view.events() if event.kind != "judge"])
 
 
 def test_rewards_in_any_order_count_once(make: Callable[..., Study]) -> None:
@@ -98,14 +103,21 @@ def test_a_policy_that_learns_from_every_reward_learns_a_correction() -> None:
     """TS-CS counts a reward of 0.3 as a success or a failure at random; corrected to 1, it is a success."""
     corrected, told = (create_study("s", ARMS, sf.BestReward(0.1), "ts-cs", seed=1) for _ in range(2))
     for study in (corrected, told):
-        study.ask()
+        study.tell_many({decision.id: 1.0 for decision in study.ask_many(3)[1:]})
     corrected.tell(1, 0.3)
+    corrected.ask()  # the rule counts it
+    before = remembered(corrected)
     corrected.tell(1, 1.0, correct=True)
     told.tell(1, 1.0)
-    with corrected._ledger as one, told._ledger as two:
-        assert one.state.floats.tolist() == two.state.floats.tolist()
-        assert one.state.totals.tolist() == two.state.totals.tolist()
+    for study in (corrected, told):
+        study.ask()
+    assert remembered(corrected) == remembered(told) != before
     assert corrected.check().agrees
+
+
+def remembered(study: Study) -> tuple[list[float], list[int]]:
+    """The successes and failures that TS-CS has counted (the first rows of its memory), and the sums that it sees."""
+    return study._ledger.look(lambda view: (view.machine.floats[:9], [arm.total for arm in view.machine.arms]))
 
 
 def test_abandoned_decisions_count_as_nothing(make: Callable[..., Study]) -> None:
@@ -160,8 +172,8 @@ def test_a_long_pause_expires_everything_by_and_by(make: Callable[..., Study], c
     study.tell_many([(d.id, 1.0) for d in study.ask_many(700)[300:600]])
     clock.now += 61
     study.ask()
-    assert sum(arm.dropped for arm in study._ledger.__enter__().arms) == 256  # no single ask pays for all
-    study._ledger.__exit__(None, None, None)
+    dropped = study._ledger.look(lambda view: sum(arm.dropped for arm in view.machine.arms))
+    assert dropped == 256  # no single ask pays for all
     assert study.expire() == 400 - 256
     assert sum(arm.pending for arm in study.status().arms) == 1
     assert study.check().agrees
@@ -187,21 +199,19 @@ def test_excluded_arms_are_not_served(make: Callable[..., Study]) -> None:
     assert {d.arm for d in study.ask_many(20, exclude=["small", "medium"])} == {"large"}
     with pytest.raises(InvalidStudy, match="every arm is excluded"):
         study.ask(exclude=list(ARMS))
+    assert study.check().agrees  # it was refused before the rule decided anything
     with pytest.raises(InvalidStudy, match="no arm 'tiny'; its arms are large, small, medium"):
         study.ask(exclude=["tiny"])
     assert study.check().agrees
 
 
 def test_what_it_serves_while_rewards_are_outstanding(make: Callable[..., Study]) -> None:
-    """The arm that would win now, which is the cheapest of those known; every eighth time one that is missing."""
+    """What the policy would do if they came as expected, at 1/2 while nothing is known: the cheapest arm of UCB-CS."""
     study = make()
     sweep = [study.ask() for _ in range(3)]
-    assert [study.ask()[1:3] for _ in range(2)] == [("small", "extra"), ("medium", "extra")]  # nothing is known yet
+    assert [study.ask()[1:3] for _ in range(2)] == [("small", "interim")] * 2
     study.tell_many({sweep[0].id: 0.5, sweep[2].id: 1.0})
-    served = [study.ask()[1:3] for _ in range(14)]
-    assert served == [("large", "interim")] * 5 + [("medium", "extra")] + [("large", "interim")] * 7 + [
-        ("medium", "extra")
-    ]
+    assert {study.ask().reason for _ in range(14)} == {"interim"}
     study.tell(sweep[1].id, 1.0)
     assert study.ask().reason == "lease"
     assert study.check().agrees
@@ -266,23 +276,147 @@ def test_refusals_change_nothing(make: Callable[..., Study]) -> None:
     assert study.check().events == 1
 
 
-def test_a_closed_study(make: Callable[..., Study]) -> None:
+def test_an_ended_study(make: Callable[..., Study]) -> None:
     study = make()
     number = study.ask().id
-    study.close()
+    study.ask_many(2)
+    assert study.end()
+    assert not study.end()  # said again, it changes nothing
     for refused in (
         study.ask,
-        study.close,
+        lambda: study.ask_many(2),
+        lambda: study.ask(subject="u"),
+        lambda: study.ask(key="k"),
+        lambda: study.set_cost("small", 2.0),
+        lambda: study.add_arm("new", 2.0),
+        lambda: study.retire_arm("small"),
+    ):
+        with pytest.raises(StudyClosed, match=r"'s' was ended; reopen\(\) lets it go on"):
+            refused()
+    assert study.status().ended and "(ended)" in str(study.status())
+    assert study.tell(number, 1.0)  # late, and counts
+    assert study.tell_many({2: 1.0}) == 1 and study.abandon(3)
+    assert study.tell(number, 0.5, correct=True)
+    assert counts(study.status())["small"] == (1, 0, 0, 0.5)
+    assert kinds(study) == ["make_lease", "end"]
+    assert study.check().agrees
+    assert study.reopen() and not study.reopen()
+    assert not study.status().ended
+    assert study.ask().id == 4
+    assert study.check().agrees
+
+
+def test_an_ended_study_does_not_expire(make: Callable[..., Study], clock: Clock) -> None:
+    study = make(expire_after=60.0)
+    study.ask()
+    study.end()
+    clock.now += 61
+    assert study.expire() == 0
+    assert counts(study.status())["small"][:3] == (0, 1, 0)
+    study.reopen()
+    assert study.expire() == 1
+    assert study.check().agrees
+
+
+def test_a_closed_object_lets_go_of_the_study(make: Callable[..., Study], reopen: Callable[[], Storage]) -> None:
+    study = make()
+    with study as same:
+        assert same is study
+        number = study.ask().id
+    study.close()  # again is harmless
+    for refused in (
+        study.ask,
+        study.end,
+        study.status,
+        study.check,
         lambda: study.ask_many(2),
         lambda: study.tell(number, 1.0),
         lambda: study.tell_many({number: 1.0}),
         lambda: study.abandon(number),
         lambda: study.set_cost("small", 2.0),
+        lambda: study.forget("u"),
     ):
-        with pytest.raises(StudyClosed, match="'s' is closed"):
+        with pytest.raises(StudyClosed, match=r"let go of the study 's' by close\(\).*that is what end\(\) does"):
             refused()
-    assert study.status().closed
-    assert study.check().agrees and study.check().events == 2
+    other = load_study("s", reopen())
+    assert not other.status().ended
+    assert other.tell(number, 1.0) and other.check().agrees
+
+
+def test_a_key_gives_the_same_decisions_again(make: Callable[..., Study]) -> None:
+    study = make()
+    one = study.ask(key="question 1")
+    assert (one.id, one.reason, one.key) == (1, "lease", "question 1")
+    study.tell(one.id, 1.0)
+    again = study.ask(key="question 1")  # settled or not
+    assert (again.id, again.arm, again.reason) == (one.id, one.arm, "key")
+    assert again.why == "the decision that was made for the key 'question 1'"
+    block = study.ask_many(3, key="block")
+    assert [d.id for d in study.ask_many(3, key="block")] == [d.id for d in block] == [2, 3, 4]
+    with pytest.raises(InvalidStudy, match="the key 'block' was used for 3 decisions, not for 2"):
+        study.ask_many(2, key="block")
+    with pytest.raises(InvalidStudy, match="the key 'block' was used for 3 decisions, not for 1"):
+        study.ask(key="block")
+    assert study.ask(key="other").id == 5
+    assert study.check().agrees
+
+
+@pytest.mark.parametrize("text", ["", "  ", "x" * 201, "a\0b", "\ud800", 7, None, b"x"])
+def test_texts_that_no_storage_keeps(make: Callable[..., Study], text: object) -> None:
+    """Names, subjects and keys are texts of 1 to 200 characters, the same in every storage."""
+    study = make()
+    acts: list[Callable[[], object]] = [
+        lambda: study.forget(text),  # type: ignore[arg-type]
+        lambda: study.add_arm(text, 1.0),  # type: ignore[arg-type]
+        lambda: create_study(text, ARMS, sf.BestReward(0.1)),  # type: ignore[arg-type]
+    ]
+    if text is not None:
+        acts += [
+            lambda: study.ask(subject=text),  # type: ignore[arg-type]
+            lambda: study.ask(key=text),  # type: ignore[arg-type]
+            lambda: study.ask_many(2, key=text),  # type: ignore[arg-type]
+        ]
+    for act in acts:
+        with pytest.raises(InvalidStudy, match="it must be a text of 1 to 200 characters"):
+            act()
+    assert study.check().decisions == 0
+
+
+def test_said_again_changes_nothing(make: Callable[..., Study]) -> None:
+    study = make()
+    study.ask()
+    assert study.set_cost("small", 0.3) and not study.set_cost("small", 0.3)
+    assert study.add_arm("tiny", 0.1) and not study.add_arm("tiny", 0.1)
+    assert study.retire_arm("large") and not study.retire_arm("large")
+    assert kinds(study) == ["make_lease", "set_cost", "add_arm", "retire_arm"]
+    assert study.check().agrees
+
+
+def test_a_subject_is_forgotten_and_what_was_learned_stays(make: Callable[..., Study]) -> None:
+    study = make()
+    for _ in range(2):
+        study.tell(study.ask(subject="user-17").id, 1.0)
+    other = study.ask(subject="user-18")
+    before = repr(counts(study.status()))
+    assert study.forget("user-17") == 2
+    assert study.forget("user-17") == 0
+    assert study.log()["subject"].to_list() == [None, None, "user-18"]
+    assert repr(counts(study.status())) == before
+    assert study.ask(subject="user-18").id == other.id
+    assert study.ask(subject="user-17").id == 4
+    assert study.check().agrees
+
+
+@pytest.mark.parametrize("later", [math.nan, math.inf, -math.inf])
+def test_a_clock_must_be_finite(make: Callable[..., Study], clock: Clock, later: float) -> None:
+    study = make(expire_after=60.0)
+    study.ask()
+    clock.now = later
+    for refused in (study.ask, study.status, study.expire, lambda: study.tell(1, 1.0)):
+        with pytest.raises(InvalidStudy, match="it must be a finite number of seconds"):
+            refused()
+    clock.now = 1000.0
+    assert study.tell(1, 1.0) and study.check().agrees
 
 
 def test_binary_rewards(make: Callable[..., Study]) -> None:
@@ -337,14 +471,15 @@ def test_the_world_changes(make: Callable[..., Study]) -> None:
     assert [arm.verdict for arm in status.arms if arm.name == "medium"] == ["retired"]
     study.add_arm("medium", 0.01)
     assert next(arm for arm in study.status().arms if arm.name == "medium").pulls == known["medium"]
-    for wrong in (
+    refused: tuple[Callable[[], object], ...] = (
         lambda: study.add_arm("tiny", 1.0),
         lambda: study.set_cost("nobody", 1.0),
         lambda: study.set_cost("tiny", -1.0),
         lambda: study.add_arm("", 1.0),
         lambda: study.add_arm("new", math.nan),
         lambda: study.retire_arm("nobody"),
-    ):
+    )
+    for wrong in refused:
         with pytest.raises(InvalidStudy):
             wrong()
     assert study.check().agrees
@@ -368,11 +503,15 @@ def test_the_reference_arm_and_the_last_arm_stay(make: Callable[..., Study]) -> 
     study = make(setting=sf.ReferenceArm("medium", 0.1), policy="pe")
     with pytest.raises(InvalidStudy, match="'medium' is the reference arm"):
         study.retire_arm("medium")
-    study.retire_arm("small")
-    with pytest.raises(InvalidStudy, match="already retired"):
-        study.retire_arm("small")
+    assert study.retire_arm("small")
+    assert not study.retire_arm("small")  # said again, it changes nothing
     study.retire_arm("large")
     assert study.ask().arm == "medium"
+    best = create_study("last", ARMS, sf.BestReward(0.1))
+    best.retire_arm("small")
+    best.retire_arm("medium")
+    with pytest.raises(InvalidStudy, match="'large' is the last arm"):
+        best.retire_arm("large")
 
 
 def test_arms_dearer_than_the_reference_only_stand_in(make: Callable[..., Study]) -> None:
@@ -393,7 +532,7 @@ def test_arms_dearer_than_the_reference_only_stand_in(make: Callable[..., Study]
         ({"arms": ["a", "b"]}, InvalidStudy, "names and costs"),
         ({"arms": {"a": -1.0}}, InvalidStudy, "cost of 'a' is -1.0"),
         ({"arms": {"a": "x"}}, InvalidStudy, "cost of 'a' is 'x'"),
-        ({"arms": {1: 1.0}}, InvalidStudy, "name 1 of an arm"),
+        ({"arms": {1: 1.0}}, InvalidStudy, "the name of an arm is 1"),
         ({"setting": "best"}, InvalidStudy, "use BestReward"),
         ({"setting": sf.ReferenceArm("z")}, InvalidSetting, "no arm 'z'"),
         ({"setting": sf.FixedThreshold(3.0), "policy": "ft-ucb"}, InvalidStudy, "outside the range"),
@@ -420,14 +559,15 @@ def test_terms_that_make_no_sense(terms: dict[str, object], error: type[Exceptio
 def test_ids_are_whole_numbers(number: object) -> None:
     study = create_study("s", ARMS, sf.BestReward(0.1), seed=1)
     study.ask_many(3)
-    for act in (
+    acts: tuple[Callable[[], object], ...] = (
         lambda: study.tell(number, 1.0),  # type: ignore[arg-type]
         lambda: study.tell_many([(number, 1.0)]),  # type: ignore[list-item]
         lambda: study.abandon(number),  # type: ignore[arg-type]
-    ):
+    )
+    for act in acts:
         with pytest.raises(UnknownDecision, match="is not the id of a decision"):
             act()
-    assert study.tell(np.int64(2), 1.0) and study.tell_many({np.int32(3): 1.0}) == 1  # type: ignore[arg-type,dict-item]
+    assert study.tell(np.int64(2), 1.0) and study.tell_many({np.int32(3): 1.0}) == 1  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -435,7 +575,7 @@ def test_ids_are_whole_numbers(number: object) -> None:
     [
         ([1, 2], "^1 is not a pair of a decision id and a reward"),
         (["12"], "'12' is not a pair"),
-        ([(1, 1.0, 2)], "is not a pair"),
+        ([(1, 1.0, 2, 3)], "is not a pair"),
         (7, r"pairs such as \[\(17, 1.0\), \(18, 0.0\)\]; got 7$"),
         (pl.DataFrame({"id": [1] * 99, "reward": [1.0] * 99}), r"; got a DataFrame$"),
         ([(1, 1.0), (2, 1.5)], r"^reward = 1.5 of decision 2; this study takes numbers from 0 to 1$"),
@@ -476,8 +616,8 @@ def test_numbers_of_numpy_are_numbers() -> None:
         sf.BestReward(0.1),
         "pe-cs",
         None,
-        np.int64(100),
-        np.float32(0.5),
+        np.int64(100),  # type: ignore[arg-type]
+        np.float32(0.5),  # type: ignore[arg-type]
         seed=np.uint8(3),  # type: ignore[arg-type]
     )
     assert (study.config.horizon, study.config.confidence, study.config.seed) == (100, 0.5, 3)

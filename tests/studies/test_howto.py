@@ -26,11 +26,12 @@ def test_every_snippet_runs(
     names: dict[str, object] = {}
     for code in snippets("python"):
         # A test need not wait for the disk.
-        exec(code.replace("studies.db", "studies.db?synchronous=normal"), names)
+        exec(code.replace("sqlite:///studies.db", "sqlite:///studies.db?synchronous=normal"), names)
     printed = capsys.readouterr().out
     assert Path("answers.png").stat().st_size > 10_000
     assert "agrees with the log" in printed
     assert load_study("answers", "sqlite:///studies.db").verdict().rewards > 35_000
+    Path("calls.csv").write_text("arm,reward,cost,key\nsmall,1,0.4,call-2\nlarge,0,9.1,call-3\n")
     for line in "".join(snippets("sh")).splitlines():
         if line.startswith("export "):
             monkeypatch.setenv(*line.removeprefix("export ").split("=", 1))

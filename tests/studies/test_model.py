@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import satisfice as sf
-from satisfice.errors import InvalidStudy, RewardConflict
+from satisfice.errors import InvalidStudy, RewardConflict, StudyClosed
 from satisfice.studies import create_study, get_storage, load_study
 
 REWARDS = st.sampled_from([0.0, 0.1, 0.25, 0.5, 1 / 3, 0.7, 1.0])
@@ -53,6 +53,9 @@ class Life(RuleBasedStateMachine):
         self.state: dict[int, str] = {}
         self.reward: dict[int, float] = {}
         self.subject: dict[str, int] = {}
+        self.subject_of: dict[int, str] = {}
+        self.keys: dict[str, list[int]] = {}
+        self.retired: set[str] = set()
         self.spent = Fraction(0)
 
     def catch_up(self) -> None:
@@ -100,6 +103,7 @@ class Life(RuleBasedStateMachine):
         else:
             self.note(decision.id, decision.arm)
             self.subject[subject] = decision.id
+            self.subject_of[decision.id] = subject
 
     @rule(data=st.data())
     def ask_without(self, data: st.DataObject) -> None:
@@ -113,7 +117,6 @@ class Life(RuleBasedStateMachine):
     @precondition(lambda self: self.arm)
     @rule(data=st.data(), reward=REWARDS, correct=st.booleans())
     def tell(self, data: st.DataObject, reward: float, correct: bool) -> None:
-        self.catch_up()
         number = self.any_decision(data)
         state = self.state[number]
         same = state == "told" and self.reward[number] == reward
@@ -167,24 +170,66 @@ class Life(RuleBasedStateMachine):
 
     @rule(arm=st.sampled_from(NAMES), cost=st.sampled_from([0.5, 1.0, 7.0]))
     def add_arm(self, arm: str, cost: float) -> None:
-        self.catch_up()
+        known = self.costs.get(arm)
         try:
-            self.study.add_arm(arm, cost)
-            assert arm not in self.costs
+            assert self.study.add_arm(arm, cost) == (known is None)
+            assert known in (None, cost)
             self.costs[arm] = cost
         except InvalidStudy:
-            assert arm in self.costs
+            assert known not in (None, cost)
 
     @rule(arm=st.sampled_from(NAMES))
     def retire_arm(self, arm: str) -> None:
-        self.catch_up()
-        allowed = arm in self.costs and len(self.costs) > 1 and arm != self.reference
+        playing = arm in self.costs
+        allowed = (playing and len(self.costs) > 1 and arm != self.reference) or arm in self.retired
         try:
-            self.study.retire_arm(arm)
+            assert self.study.retire_arm(arm) == playing
             assert allowed
-            del self.costs[arm]
+            self.costs.pop(arm, None)
+            self.retired.add(arm)
         except InvalidStudy:
             assert not allowed
+
+    @rule()
+    def end_and_reopen(self) -> None:
+        assert self.study.end() and not self.study.end()
+        for refused in (self.study.ask, lambda: self.study.ask_many(3), lambda: self.study.set_cost("b", 9.0)):
+            try:
+                refused()
+                raise AssertionError("an ended study went on")
+            except StudyClosed:
+                pass
+        assert self.study.status().ended
+        assert self.study.reopen() and not self.study.reopen()
+
+    @precondition(lambda self: self.arm)
+    @rule(key=st.sampled_from(["k", "l"]), count=st.integers(1, 3))
+    def ask_with_a_key(self, key: str, count: int) -> None:
+        known = self.keys.get(key)
+        if known is not None and len(known) != count:
+            try:
+                self.study.ask_many(count, key=key)
+                raise AssertionError("a key was used twice")
+            except InvalidStudy:
+                return
+        decisions = self.study.ask_many(count, key=key)
+        if known is None:
+            self.catch_up()
+            for decision in decisions:
+                self.note(decision.id, decision.arm)
+            self.keys[key] = [decision.id for decision in decisions]
+        else:
+            assert [(d.id, d.arm) for d in decisions] == [(number, self.arm[number]) for number in known]
+
+    @rule(subject=st.sampled_from(["u", "v"]))
+    def forget(self, subject: str) -> None:
+        assert self.study.forget(subject) == sum(name == subject for name in self.subject_of.values())
+        self.subject_of = {number: name for number, name in self.subject_of.items() if name != subject}
+        self.subject.pop(subject, None)
+
+    @rule()
+    def repair(self) -> None:
+        self.study.repair()
 
     @rule()
     def open_again(self) -> None:
@@ -212,7 +257,7 @@ class Life(RuleBasedStateMachine):
     def teardown(self) -> None:
         if hasattr(self, "study"):
             audit = self.study.check()
-            self.study._ledger.close()
+            self.study.close()
             self.folder.cleanup()
             assert audit.agrees, audit
 

@@ -99,7 +99,7 @@ def test_logs_that_cannot_be_replayed(tmp_path: Path) -> None:
         (good.to_dict(as_series=False), "^a dict is not a log; give a path, or a Polars or pandas frame$"),
     ):
         with pytest.raises(InvalidData, match=message):
-            sf.replay("pe-cs", log, setting=setting)
+            sf.replay("pe-cs", log, setting=setting)  # type: ignore[arg-type]
     with pytest.raises(InvalidData, match="give a setting"):
         sf.replay("pe-cs", good)
 
@@ -135,7 +135,7 @@ def test_kinds_of_logs(tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({name: log[name].to_list() for name in log.columns})
     same = [
-        sf.replay("glr", kind, setting=sf.BestReward(0.1)).decisions
+        sf.replay("glr", kind, setting=sf.BestReward(0.1)).decisions  # type: ignore[arg-type]
         for kind in (log, log.lazy(), frame, tmp_path / "log.csv", str(tmp_path / "log.jsonl"))
     ]
     assert len(same[0]) > 100 and same == [same[0]] * 5
@@ -151,7 +151,7 @@ def test_rows_without_a_reward_are_left_out(nothing: float | None) -> None:
 def test_a_replay_has_no_dates() -> None:
     result = sf.replay("glr", uniform_log(3000), setting=sf.BestReward(0.1))
     assert "'small' was refuted by" in str(result.status) and "1970" not in str(result.status)
-    assert result.status.to_dict()["verdict"]["refuted"][0]["at"] is None  # type: ignore[index,call-overload]
+    assert result.status.to_dict()["verdict"]["refuted"][0]["at"] is None  # type: ignore[index]
 
 
 def test_terms_of_a_replay_are_checked() -> None:
@@ -160,3 +160,17 @@ def test_terms_of_a_replay_are_checked() -> None:
         sf.replay("pe-cs", log, setting=setting, horizon=0)
     with pytest.raises(InvalidStudy, match=r"got a DataFrame$"):
         sf.replay("pe-cs", log, setting=setting, arms=log)  # type: ignore[arg-type]
+
+
+def test_a_chance_is_a_weight(tmp_path: Path) -> None:
+    """Rewards 1 and 0 with the chances 0.2 and 0.8 stand for 5 and 1.25 decisions: a mean of 5 / 6.25 = 0.8."""
+    import polars as pl
+
+    table = pl.DataFrame({"arm": ["a", "a"], "reward": [1.0, 0.0], "cost": [1.0, 2.0], "chance": [0.2, 0.8]})
+    table.write_csv(tmp_path / "log.csv")
+    for log in (table, tmp_path / "log.csv"):
+        done = sf.replay("ucb-cs", log, setting=sf.BestReward(0.1), arms={"a": 1.0})
+        assert done.mean_reward == pytest.approx(0.8)
+        assert done.logged_mean_reward == 0.5
+    with pytest.raises(sf.InvalidData, match="chance"):
+        sf.replay("ucb-cs", table.with_columns(chance=0.0), setting=sf.BestReward(0.1), arms={"a": 1.0})

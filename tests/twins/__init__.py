@@ -1,7 +1,7 @@
 """Slow twins of the paper's policies: its pseudo-code, one pull and one reward at a time.
 
-The fast simulator is compared with these in `tests/simulate/test_against_twins.py`. They share no code with
-`satisfice.policies` or `satisfice.simulate`, and are written to be read next to the paper: the variables are
+The fast simulator is compared with these in `tests/simulation/test_against_twins.py`. They share no code with
+`satisfice.policies` or `satisfice.simulation`, and are written to be read next to the paper: the variables are
 the paper's, every line of its pseudo-code is there, and arms are numbered by cost as it assumes (from 0, not 1).
 """
 
@@ -28,14 +28,14 @@ def run_twin(
     horizon: int,
     rng: np.random.Generator,
     *,
-    kappa: int | None = None,
+    kappa: float | None = None,
     c: float = EXPLORATION_CONSTANT,
     trace: bool = False,
 ) -> NDArray[np.int64]:
     """One run of a policy: the pulls of every arm, or with `trace` the arm of every step, in the caller's order."""
     order = arms_by_cost(instance, setting)
     bandit = Bandit(instance, order, horizon, rng)
-    kappa = KAPPA.get(policy_id, 0) if kappa is None else kappa
+    kappa = int(KAPPA.get(policy_id, 0) if kappa is None else kappa)
     match policy_id, setting:
         case "pe", ReferenceArm():
             pe_policy(bandit, horizon, setting.alpha)

@@ -145,7 +145,7 @@ def pe_cs_policy(bandit: Bandit, T: int, alpha: float, kappa: int, rng: np.rando
             if len(active) == 1:
                 ell = active[0]
                 continue  # ignore sample recommendation k_t
-        elif i not in (None, ell):
+        elif i is not None and ell is not None and i != ell:
             if kappa == 0:
                 k_t, omega, i = pe(n, mu, omega, T, i, ell, alpha)
             else:
@@ -153,6 +153,7 @@ def pe_cs_policy(bandit: Bandit, T: int, alpha: float, kappa: int, rng: np.rando
             if i is None:
                 winner = k_t
         else:
+            assert ell is not None  # one arm is active, the best
             k_t = ell if winner is None else winner
         bandit.sample_and_update(k_t)
         t = t + 1

@@ -49,7 +49,8 @@ def _ucb_cs(bandit: Bandit, T: int, alpha: float, ell: int | None) -> None:
 
 def exploration_budget(T: int, K: int, c: float) -> int:
     """ETC-CS's tau: the pulls of every arm before it commits."""
-    return ceil(c * (T / K) ** (2 / 3))
+    budget: int = ceil(c * (T / K) ** (2 / 3))
+    return budget
 
 
 def etc_cs(bandit: Bandit, T: int, alpha: float, exploration: float) -> None:

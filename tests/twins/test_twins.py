@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from satisfice.problem import BestReward, FixedThreshold, Instance, ReferenceArm
+from satisfice.problem import BestReward, FixedThreshold, Instance, ReferenceArm, Setting
 from twins import run_twin
 from twins.bandit import Bandit, arms_by_cost
 from twins.elimination import tau_and_beta
@@ -21,8 +21,11 @@ def certain(costs: list[float], rewards: list[float]) -> Instance:
     return Instance(costs, reward="categorical", values=levels, probabilities=table)
 
 
-def pulls(policy: str, instance: Instance, setting: object, horizon: int, **params: float) -> list[int]:
-    return run_twin(policy, instance, setting, horizon, np.random.default_rng(1), **params).tolist()
+def pulls(
+    policy: str, instance: Instance, setting: Setting, horizon: int, kappa: float | None = None, c: float = 5.0
+) -> list[int]:
+    result = run_twin(policy, instance, setting, horizon, np.random.default_rng(1), kappa=kappa, c=c)
+    return [int(count) for count in result]
 
 
 @pytest.mark.parametrize(
@@ -35,7 +38,7 @@ def pulls(policy: str, instance: Instance, setting: object, horizon: int, **para
     ],
 )
 def test_tau_and_beta_of_the_first_rounds(round_: int, tau: int, beta: float) -> None:
-    assert tau_and_beta(1000, round_) == (tau, pytest.approx(beta, abs=1e-5))
+    assert tau_and_beta(1000, round_) == pytest.approx((tau, beta), abs=1e-5)
 
 
 def test_arms_come_by_cost_and_the_reference_last() -> None:
@@ -170,7 +173,7 @@ POLICIES = [
 @pytest.mark.parametrize(("policy", "setting"), POLICIES)
 @pytest.mark.parametrize("horizon", [1, 2, 3, 100])
 @pytest.mark.parametrize("arms", [1, 5])
-def test_every_horizon_and_number_of_arms(policy: str, setting: object, horizon: int, arms: int) -> None:
+def test_every_horizon_and_number_of_arms(policy: str, setting: Setting, horizon: int, arms: int) -> None:
     instance = Instance([0.5, 0.2, 0.5, 0.2, 0.9][:arms], [0.9, 0.2, 0.5, 0.7, 0.6][:arms])
     result = pulls(policy, instance, setting, horizon)
     assert len(result) == arms and sum(result) == horizon and min(result) >= 0

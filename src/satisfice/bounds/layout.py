@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from satisfice.policies.contract import arrange
-from satisfice.problem import TOLERANCE, BestReward, Floats, Instance, ReferenceArm, Setting
+from satisfice.problem import TOLERANCE, Floats, Instance, Setting
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,8 @@ def lay_out(instance: Instance, setting: Setting) -> Layout:
     feasible = setting.feasible(instance)
     position = next(p for p, i in enumerate(order) if feasible[i])
     low, high = order[:position], order[position + 1 :]
-    reference: int | None = None
-    if isinstance(setting, ReferenceArm):
-        reference = instance.index(setting.arm)
-    elif isinstance(setting, BestReward):
-        reference = next(i for i in order if instance.means[i] >= instance.means.max() - TOLERANCE)
-    else:
+    reference = reference_arm(instance, setting)
+    if reference is None:
         # Without a reference there are no episodes: FT-UCB chooses among equal costs by the larger UCB.
         price = instance.costs[order[position]]
         low = [i for i in order if instance.costs[i] <= price and not feasible[i]]
@@ -53,6 +49,16 @@ def lay_out(instance: Instance, setting: Setting) -> Layout:
         quality_gaps=setting.quality_gaps(instance),
         conventional=snap(instance.means.max() - instance.means),
     )
+
+
+def reference_arm(instance: Instance, setting: Setting) -> int | None:
+    """The arm that the threshold comes from: `ell`, or `i*`, the cheapest of the best arms (the first of equals)."""
+    if setting.reference is not None:
+        return instance.index(setting.reference)
+    if setting.kind == "fixed":
+        return None
+    best = np.flatnonzero(instance.means >= instance.means.max() - TOLERANCE)
+    return int(best[np.argmin(instance.costs[best])])
 
 
 def snap(gaps: Floats) -> Floats:

@@ -7,28 +7,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from satisfice.plots import drawn_in, headline, legend, log_ticks, look, looks, new_figure, pretty, readable
+from satisfice.plots import drawn_in, headline, legend, log_ticks, look, new_figure, pretty
+from satisfice.simulation.checkpoints import log_times
 from satisfice.words import count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from satisfice.bounds.lower import LowerBound
-    from satisfice.bounds.planning import Plan
-    from satisfice.bounds.upper import UpperBound
+    from satisfice.bounds.lower_bound import LowerBound
+    from satisfice.bounds.upper_bound import UpperBound
     from satisfice.problem import Floats
-    from satisfice.simulate import Result
+    from satisfice.simulation import Result
 
 UPPER, LOWER = "#555555", "#009E73"
 
 
-def log_times(horizon: int, count: int = 240) -> list[int]:
-    """About `count` times up to the horizon, evenly spaced in their logarithm."""
-    return sorted({int(t) for t in np.geomspace(1, horizon, count)} | {horizon})
-
-
-def picture(title: str, promise: UpperBound, demand: LowerBound, result: Result | None = None) -> Figure:
+def picture(title: str, promise: UpperBound, demand: LowerBound, *, result: Result | None = None) -> Figure:
     """Cost and quality regret against time, one panel for each regret that an arm can cause.
 
     The upper curve is what the theorem leaves possible at any time of such a run: its bound for the whole horizon, or
@@ -42,12 +37,12 @@ def picture(title: str, promise: UpperBound, demand: LowerBound, result: Result 
         _panel(
             ax,
             times,
-            float(getattr(promise, f"{kind}_regret")),
-            float(getattr(promise, f"trivial_{kind}_regret")) / promise.horizon,
-            float(getattr(demand, f"{kind}_regret")),
-            curves,
-            promise.policy,
-            promise.caveat,
+            bound=float(getattr(promise, f"{kind}_regret")),
+            gap=float(getattr(promise, f"trivial_{kind}_regret")) / promise.horizon,
+            slope=float(getattr(demand, f"{kind}_regret")),
+            curves=curves,
+            policy=promise.policy,
+            caveat=promise.caveat,
         )
         ax.set_title(f"{kind} regret")
     legend(figure, drawn_in(axes))
@@ -58,6 +53,7 @@ def picture(title: str, promise: UpperBound, demand: LowerBound, result: Result 
 def _panel(
     ax: Axes,
     times: Floats,
+    *,
     bound: float,
     gap: float,
     slope: float,
@@ -129,42 +125,3 @@ def _panel(
     ax.set_ylim(lowest / 2, float(ceiling.max()) * 2.5)
     log_ticks(ax.xaxis)
     log_ticks(ax.yaxis)
-
-
-def plan_picture(title: str, plan: Plan) -> Figure:
-    """When every run settles, one point each, and what has been saved so far (median and a band)."""
-    figure, (left, right) = new_figure(1, 2, width=6.2, height=4.2)
-    styles = looks(outlook.policy for outlook in plan.outlooks)
-    jitter = np.random.default_rng(0)
-    for place, outlook in enumerate(plan.outlooks):
-        colour, marker, dash = styles[outlook.policy]
-        y = place + jitter.uniform(-0.25, 0.25, len(outlook.settled))
-        done = np.isfinite(outlook.settled)
-        # On a log axis a run that is settled from the first pull on is drawn at one pull.
-        left.scatter(
-            np.maximum(outlook.settled[done], 1), y[done], color=colour, marker=marker, s=18, alpha=0.6, linewidths=0
-        )
-        beyond = plan.horizon * 10 ** jitter.uniform(0, 0.25, int((~done).sum()))
-        left.scatter(beyond, y[~done], facecolors="none", edgecolors=colour, marker=marker, s=18, linewidths=0.7)
-        low, middle, high = np.percentile(1000 * outlook.savings / plan.times, [10, 50, 90], axis=0)
-        right.plot(plan.times, middle, color=colour, linestyle=dash, linewidth=2, label=pretty(outlook.policy))
-        right.fill_between(plan.times, low, high, color=colour, alpha=0.12, linewidth=0)
-    left.set_xscale("log")
-    names = [textwrap.fill(pretty(outlook.policy), 26) for outlook in plan.outlooks]
-    left.set_yticks(range(len(names)), names)
-    left.set_ylim(len(plan.outlooks) - 0.5, -0.5)
-    left.grid(visible=False, axis="y")
-    left.axvline(plan.horizon / 2, color=UPPER, linestyle=":", linewidth=1.2, label="half of the horizon")
-    left.set_xlabel("pulls until settled (hollow, beyond the horizon: not settled within half of it)")
-    left.set_title("one point per run")
-    right.set_xscale("log")
-    right.axhline(0, color=UPPER, linewidth=1)
-    readable(right.yaxis)
-    right.set_xlabel("pulls (log scale)")
-    right.set_ylabel("cost saved per 1,000 pulls, so far")
-    right.set_title(f"against always playing {plan.against}\n(median; band: 10th to 90th percentile)")
-    for ax in (left, right):
-        log_ticks(ax.xaxis)
-    legend(figure, drawn_in((right, left)))
-    headline(figure, title)
-    return figure

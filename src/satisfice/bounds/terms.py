@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
+
+from satisfice.problem import Floats
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,15 @@ class Term:
     value: float
     meaning: str
     reason: str = ""
+
+
+class Bound(NamedTuple):
+    """What a theorem and its lemmas say on one instance."""
+
+    cost: tuple[Term, ...]
+    quality: tuple[Term, ...]
+    pulls: Floats  # (arms,) at most, in expectation
+    reasons: tuple[str, ...]  # (arms,) why a bound on pulls is infinite, shared or the horizon; "" otherwise
 
 
 def term(name: str, meaning: str, value: float, *, absent: str, infinite: str) -> Term:

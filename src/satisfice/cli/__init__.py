@@ -8,14 +8,15 @@ import sys
 import typer
 from typer.core import TyperGroup
 
+from satisfice.cli.wording import worded
 from satisfice.errors import SatisficeError
 
-COMMANDS = ("run", "reproduce", "bounds", "plan", "policies", "instances")
-GROUPS = ("instance", "study")
+COMMANDS = ("run", "reproduce", "bounds", "plan", "policies", "instances", "serve")
+GROUPS = ("instance", "study", "keys")
 HELP = """Find the cheapest option that is good enough, while the options are in use.
 
 Simulate policies for bandits with cost subsidy (run), reproduce the paper (reproduce), see what the theory promises
-(bounds, plan), make an instance from data (instance) and route real traffic (study).
+(bounds, plan), make an instance from data (instance), route real traffic (study), also over HTTP (serve, keys).
 """
 
 
@@ -26,7 +27,7 @@ class _Group(TyperGroup):
         try:
             return super().invoke(ctx)
         except SatisficeError as error:
-            typer.echo(f"error: {error}", err=True)
+            typer.echo(f"error: {worded(error)}", err=True)
             ctx.exit(2)
         except KeyboardInterrupt:
             typer.echo("interrupted", err=True)

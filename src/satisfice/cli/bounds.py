@@ -15,9 +15,9 @@ from satisfice.errors import InvalidRun
 from satisfice.words import shorten
 
 if TYPE_CHECKING:
-    from satisfice.bounds import LowerBound, UpperBound
+    from satisfice.bounds import LowerBound, RegretBound, UpperBound
     from satisfice.problem import Instance, Setting
-    from satisfice.simulate import Result
+    from satisfice.simulation import Result
 
 DEFAULTS = {"best": "pe-cs", "reference": "pe", "fixed": "ft-ucb"}
 
@@ -47,9 +47,11 @@ def bounds(
 ) -> None:
     """What theory promises (upper bound) and demands (lower bound), per arm and per regret, beside a simulation."""
     from satisfice.bounds import lower, upper
-    from satisfice.bounds.picture import log_times, picture
+    from satisfice.bounds import regret as least_regret
+    from satisfice.bounds.picture import picture
     from satisfice.plots import pretty, save
-    from satisfice.simulate import simulate as run
+    from satisfice.simulation import simulate as run
+    from satisfice.simulation.checkpoints import log_times
 
     problem = options.read_instance(instance, unit_costs)
     where = options.read_setting(setting, alpha, reference, threshold, problem)
@@ -58,35 +60,40 @@ def bounds(
         raise InvalidRun(f"--simulate {simulate}; it must be a number of runs, or 0 for none")
     promise = upper(policy or DEFAULTS[where.kind], problem, where, steps)
     demand = lower(problem, where, family)  # type: ignore[arg-type]
-    title = f"{problem.label}, {_describe(where)}, {pretty(promise.policy)}, T = {steps:,}"
+    constant = least_regret(problem, where, family)  # type: ignore[arg-type]
+    title = f"{problem.label}, {describe(where)}, {pretty(promise.policy)}, T = {steps:,}"
     result = None
     with output.ready(out):
         if simulate:
             marks = log_times(steps)
             results = run(problem, where, promise.policy, steps, simulate, seed, marks, workers, progress=not as_json)
             result = results[promise.policy]
-        figure = picture(title, promise, demand, result)
+        figure = picture(title, promise, demand, result=result)
         stem = output.slug("bounds", problem.label, where.kind, reference, alpha, threshold, promise.policy)
         (path,) = output.keep(out, stem, {".png": partial(save, figure)})
     if as_json:
-        _print_json(problem, where, promise, demand, result, path)
+        _print_json(problem, where, promise, demand, constant, result=result, path=path)
         return
     best = where.optimal_arm(problem)
     typer.echo(
         f"{title}\nthreshold {where.threshold(problem):.4g}; the optimal arm is {problem.names[best]} "
         f"(cost {problem.costs[best]:g}, mean {problem.means[best]:g})\n"
     )
-    _print_arms(problem, where, promise, demand, result)
+    _print_arms(problem, where, promise, demand, result=result)
     _print_regrets(promise, demand, result)
+    typer.echo(
+        f"\nNo consistent policy has a summed regret below {number(constant.regret)} per log T as T grows (cost "
+        f"{number(constant.cost_regret)}, quality {number(constant.quality_regret)}): the program of Graves and Lai."
+    )
     if where.kind == "best":
         from satisfice.bounds import order_optimal
 
-        typer.echo(f"\n{order_optimal(problem, where.alpha).words}")  # type: ignore[attr-defined]
+        typer.echo(f"\n{order_optimal(problem, where.alpha).words}")
     typer.echo(f"\npicture: {path}")
 
 
 def _print_arms(
-    problem: Instance, where: Setting, promise: UpperBound, demand: LowerBound, result: Result | None
+    problem: Instance, where: Setting, promise: UpperBound, demand: LowerBound, *, result: Result | None
 ) -> None:
     from rich.markup import escape
     from rich.table import Table
@@ -148,7 +155,14 @@ def _print_regrets(promise: UpperBound, demand: LowerBound, result: Result | Non
 
 
 def _print_json(
-    problem: Instance, where: Setting, promise: UpperBound, demand: LowerBound, result: Result | None, path: Path
+    problem: Instance,
+    where: Setting,
+    promise: UpperBound,
+    demand: LowerBound,
+    constant: RegretBound,
+    *,
+    result: Result | None,
+    path: Path,
 ) -> None:
     arms = [
         {
@@ -177,13 +191,14 @@ def _print_json(
     }
     document = {
         "instance": problem.label,
-        "setting": {"kind": where.kind, **vars(where)},
+        "setting": where.to_dict(),
         "policy": promise.policy,
         "theorem": promise.theorem,
         "horizon": promise.horizon,
         "optimal_arm": problem.names[where.optimal_arm(problem)],
         "arms": arms,
         "regrets": regrets,
+        "least_regret_per_log_t": constant.regret,
         "caveat": promise.caveat,
         "picture": str(path),
     }
@@ -212,6 +227,7 @@ def _standard_error(values: object) -> float:
     return 0.0 if np.ptp(array) == 0 else float(array.std(ddof=1) / math.sqrt(len(array)))
 
 
-def _describe(where: Setting) -> str:
-    fields = ", ".join(f"{name} = {value}" for name, value in vars(where).items())
+def describe(where: Setting) -> str:
+    """A setting in a title: best (alpha = 0.1)."""
+    fields = ", ".join(f"{name} = {value}" for name, value in where.to_dict().items() if name != "kind")
     return f"{where.kind} ({fields})"

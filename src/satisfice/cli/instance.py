@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
 import typer
@@ -17,14 +18,6 @@ app = typer.Typer(
     help="Make an instance from MovieLens, Goodreads or your own logs.", no_args_is_help=True, rich_markup_mode=None
 )
 SHOWN_ARMS = 40
-# Arguments as messages of the library name them, and the options that stand for them.
-SPOKEN = {
-    "(max_bad)": "(--max-bad)",
-    "max_bad =": "--max-bad",
-    "(divide with scale, or use another reward model)": "(divide with --scale, or use another --reward-model)",
-    "scale =": "--scale",
-    "the column cost or from costs,": "--cost or from --costs,",
-}
 
 
 class Ratings(StrEnum):
@@ -85,12 +78,8 @@ def movielens(
     """
     from satisfice.instances import from_movielens
 
-    def read() -> Instance:
-        return from_movielens(
-            path, cost_seed=cost_seed, exact=exact, reward=reward.value, max_bad=max_bad, progress=not as_json
-        )
-
-    _make(read, [path], out or Path("movielens.json"), as_json)
+    read = partial(from_movielens, path, cost_seed=cost_seed, exact=exact, reward=reward.value, max_bad=max_bad)
+    _make(read, [path], out=out or Path("movielens.json"), as_json=as_json)
 
 
 @app.command()
@@ -115,19 +104,9 @@ def goodreads(
     """
     from satisfice.instances import from_goodreads
 
-    def read() -> Instance:
-        return from_goodreads(
-            *paths,
-            statistic=statistic.value,
-            zeros=zeros.value,
-            cost_seed=cost_seed,
-            exact=exact,
-            reward=reward.value,
-            max_bad=max_bad,
-            progress=not as_json,
-        )
-
-    _make(read, paths, out or Path("goodreads.json"), as_json)
+    read = partial(from_goodreads, *paths, cost_seed=cost_seed, exact=exact, reward=reward.value, max_bad=max_bad)
+    chosen = partial(read, statistic=statistic.value, zeros=zeros.value)
+    _make(chosen, paths, out=out or Path("goodreads.json"), as_json=as_json)
 
 
 @app.command()
@@ -162,27 +141,17 @@ def logs(
     """
     from satisfice.instances import from_logs
 
-    def read() -> Instance:
-        return from_logs(
-            file,
-            arm,
-            reward,
-            cost,
-            costs=costs,
-            cost_seed=cost_seed,
-            model=model.value,
-            scale=scale,
-            label=label,
-            max_bad=max_bad,
-            progress=not as_json,
-        )
+    if cost is not None and costs is not None:
+        raise InvalidData("costs come from --cost or from --costs, not from both")
 
+    priced = partial(from_logs, file, arm, reward, cost=cost, costs=costs, cost_seed=cost_seed)
+    read = partial(priced, model=model.value, scale=scale, label=label, max_bad=max_bad)
     inputs = [file] if costs is None else [file, costs]
-    _make(read, inputs, out or Path(f"{file.name.split('.')[0]}-instance.json"), as_json)
+    _make(read, inputs, out=out or Path(f"{file.name.split('.')[0]}-instance.json"), as_json=as_json)
 
 
-def _make(read: Callable[[], Instance], inputs: Sequence[Path], out: Path, as_json: bool) -> None:
-    """Read the data, write the file, show the arms and every warning."""
+def _make(read: Callable[..., Instance], inputs: Sequence[Path], *, out: Path, as_json: bool) -> None:
+    """Read the data (with a bar, or not), write the file, show the arms and every warning."""
     import warnings
 
     from satisfice.instances import DataWarning, save_instance
@@ -193,10 +162,7 @@ def _make(read: Callable[[], Instance], inputs: Sequence[Path], out: Path, as_js
         raise InvalidData(f"--out {out} would overwrite the data it is made from")
     with output.ready(out.parent), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DataWarning)
-        try:
-            instance = read()
-        except InvalidData as error:
-            raise InvalidData(_spoken(str(error))) from error
+        instance = read(progress=not as_json)
         save_instance(instance, out)
     messages = [str(warning.message) for warning in caught if issubclass(warning.category, DataWarning)]
     if as_json:
@@ -208,13 +174,6 @@ def _make(read: Callable[[], Instance], inputs: Sequence[Path], out: Path, as_js
     typer.echo(f"{instance.label}: {count(instance.arms, 'arm')}, {instance.reward} rewards\n{instance.source}")
     _show(instance)
     typer.echo(f"instance: {out}\ntry it:   satisfice run --instance {out} --setting best --alpha 0.1 --horizon 1e6")
-
-
-def _spoken(message: str) -> str:
-    """A message of the library in the words of the command line."""
-    for argument, option in SPOKEN.items():
-        message = message.replace(argument, option)
-    return message
 
 
 def _show(instance: Instance) -> None:

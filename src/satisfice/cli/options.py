@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import typer
@@ -74,11 +75,16 @@ def read_setting(
 
 
 def read_whole(option: str, text: str) -> int:
-    """A whole number written as 5000000, 5_000_000 or 5e6."""
-    try:
-        value = float(text.replace("_", "").replace(",", ""))
-    except ValueError:
-        value = float("nan")
+    """A whole number written as 5000000, 5_000_000, 5,000,000 or 5e6."""
+    value = read_number(text.replace(",", ""))
     if not value.is_integer():
         raise InvalidRun(f"{option} {text!r} is not a whole number such as 5000000 or 5e6")
     return int(value)
+
+
+def read_number(text: str) -> float:
+    """A number written as 0.5, 5_000 or 5e6; nan when it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from satisfice.cli import options, output
-from satisfice.cli.bounds import number
+from satisfice.cli.bounds import describe, number
 from satisfice.errors import InvalidInstance
 from satisfice.words import count
 
 if TYPE_CHECKING:
-    from satisfice.bounds.planning import Outlook, Plan
+    from satisfice.planning import Outlook, Plan
     from satisfice.problem import Floats
 
 
@@ -45,12 +45,12 @@ def plan(
     as_json: bool = typer.Option(False, "--json", help="Print everything as JSON, for machines."),
 ) -> None:
     """With guessed means: pulls until it is settled, what they cost and lose, and what the choice saves afterwards."""
-    from satisfice.bounds.picture import plan_picture
-    from satisfice.bounds.planning import plan as make_plan
+    from satisfice.planning import plan as make_plan
+    from satisfice.planning.picture import picture
     from satisfice.plots import save
     from satisfice.problem import Instance
 
-    prices = [_number("--costs", text) for text in _split(costs)]
+    prices = [_parsed("--costs", text) for text in _split(costs)]
     guesses = [_guess(text) for text in _split(guess)]
     called = None if names is None else _split(names)
     # Read with any means: what a reference arm may be depends on the names alone.
@@ -63,11 +63,18 @@ def plan(
 
     with output.ready(out):
         result = make_plan(
-            prices, guesses, where, steps, policy or None, runs, seed, called, report=None if as_json else report
+            prices,
+            guesses,
+            where,
+            steps,
+            policies=policy or None,
+            runs=runs,
+            seed=seed,
+            names=called,
+            report=None if as_json else report,
         )
-        described = ", ".join(f"{name} = {value}" for name, value in vars(where).items())
-        title = f"plan: {where.kind} ({described}), T = {result.horizon:,}, {count(runs, 'run')}"
-        figure = plan_picture(title, result)
+        title = f"plan: {describe(where)}, T = {result.horizon:,}, {count(runs, 'run')}"
+        figure = picture(title, result)
         (path,) = output.keep(out, f"plan-{where.kind}-{result.horizon}", {".png": partial(save, figure)})
     if as_json:
         _print_json(result, path)
@@ -111,7 +118,7 @@ def _print_table(result: Plan) -> None:
 def _sentences(result: Plan) -> list[str]:
     """What the tables say of the first policy, and what theory has to say."""
     from satisfice.bounds import upper
-    from satisfice.bounds.upper import THEOREMS
+    from satisfice.bounds.upper_bound import THEOREMS
 
     first = result.outlooks[0]
     said = []
@@ -150,7 +157,7 @@ def _print_json(result: Plan, path: Path) -> None:
         return [float(value) for value in np.percentile(known, [10, 50, 90])] if len(known) else None
 
     document = {
-        "setting": {"kind": result.setting.kind, **vars(result.setting)},
+        "setting": result.setting.to_dict(),
         "horizon": result.horizon,
         "runs": len(result.outlooks[0].settled),
         "dropped": result.dropped,
@@ -188,11 +195,11 @@ def _spread(values: Floats) -> str:
     known = values[np.isfinite(values)]
     if len(known) == 0:
         return "-"
-    low, middle, high = (_short(float(value)) for value in np.percentile(known, [10, 50, 90]))
+    low, middle, high = (_three_digits(float(value)) for value in np.percentile(known, [10, 50, 90]))
     return middle if low == high else f"{middle} ({low} to {high})"
 
 
-def _short(value: float) -> str:
+def _three_digits(value: float) -> str:
     """Three digits: there are no more in a percentile of a hundred runs."""
     rounded = float(f"{value:.3g}")
     return f"{rounded:,.0f}" if abs(rounded) >= 100 else f"{rounded:g}"
@@ -202,7 +209,7 @@ def _split(text: str) -> list[str]:
     return [piece.strip() for piece in text.split(",") if piece.strip()]
 
 
-def _number(option: str, text: str) -> float:
+def _parsed(option: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
@@ -212,5 +219,5 @@ def _number(option: str, text: str) -> float:
 def _guess(text: str) -> float | tuple[float, float]:
     match = re.fullmatch(r"([0-9.eE+]+)\s*(?:-|:|\.\.)\s*([0-9.eE+]+)", text)
     if match is None:
-        return _number("--guess", text)
-    return _number("--guess", match[1]), _number("--guess", match[2])
+        return _parsed("--guess", text)
+    return _parsed("--guess", match[1]), _parsed("--guess", match[2])

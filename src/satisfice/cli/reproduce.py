@@ -50,7 +50,7 @@ def reproduce(
             # Without any simulation all of the work is done.
             bar.update(task, completed=done if total else 1, total=total or 1, description=what)
 
-        page = run(figures or (), folder, quick, seed, workers, cluster, report)
+        page = run(figures or (), folder, quick, seed=seed, workers=workers, cluster=cluster, progress=report)
     typer.echo(f"report:  {page}")
     typer.echo(f"figures: {folder / 'figures'} ({len(chosen)}, PNG and PDF), data: {folder / 'data'}")
     if any(experiment.name in ("2b", "2d") for experiment in chosen):

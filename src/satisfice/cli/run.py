@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import typer
 
 from satisfice.cli import options, output
+from satisfice.cli.bounds import number
 from satisfice.words import count
 
 if TYPE_CHECKING:
-    from satisfice.simulate import Results
+    from satisfice.simulation import Results
 
 
 def run(
@@ -37,22 +38,34 @@ def run(
         Path("results"), "--out", "-o", help=f"Folder for the data and the picture. {output.KEPT}"
     ),
     as_json: bool = typer.Option(False, "--json", help="Print the summary as JSON, for machines."),
+    plain: bool = typer.Option(
+        False, "--plain", help="Run the rules as plain Python, not compiled: slow, for rules that Numba cannot compile."
+    ),
 ) -> None:
     """Simulate policies on an instance: a table, the data (Parquet) and a picture (PNG)."""
     from satisfice.policies import all_policies
-    from satisfice.simulate import simulate
+    from satisfice.simulation import simulate
 
     problem = options.read_instance(instance, unit_costs)
     chosen_setting = options.read_setting(setting, alpha, reference, threshold, problem)
     served = [
         id
         for id, cls in all_policies().items()
-        if issubclass(type(chosen_setting), cls.settings) and (problem.bounded or not cls.bounded_only)
+        if isinstance(chosen_setting, cls.settings) and (problem.bounded or not cls.bounded_only)
     ]
     steps = options.read_whole("--horizon", horizon)
     with output.ready(out):
         results = simulate(
-            problem, chosen_setting, policy or served, steps, runs, seed, checkpoints, workers, progress=not as_json
+            problem,
+            chosen_setting,
+            policies=policy or served,
+            horizon=steps,
+            runs=runs,
+            seed=seed,
+            checkpoints=checkpoints,
+            workers=workers,
+            progress=not as_json,
+            compiled=not plain,
         )
         stem = output.slug(problem.label, setting, reference, alpha, threshold)
         data, figure = output.keep(out, stem, {".parquet": results.save, ".png": results.plot})
@@ -60,7 +73,7 @@ def run(
     if as_json:
         document = {
             "instance": problem.label,
-            "setting": {"kind": chosen_setting.kind, **vars(chosen_setting)},
+            "setting": chosen_setting.to_dict(),
             "horizon": steps,
             "runs": runs,
             "seed": seed,
@@ -96,10 +109,7 @@ def show(results: Results) -> None:
         table.add_row(
             row["policy"] if first else "",
             row["regret"],
-            *(
-                "-" if value is None or value != value else f"{value:,.0f}" if value >= 1000 else f"{value:,.4g}"
-                for value in numbers
-            ),
+            *map(number, numbers),
             f"{row['optimal_share']:.2%}" if first else "",
             end_section=row["regret"] == "sum",
         )

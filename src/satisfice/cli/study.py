@@ -8,76 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
-from typer.core import TyperGroup
 
-from satisfice.cli import options
-from satisfice.errors import InvalidData, InvalidStudy, SatisficeError, StorageError
+from satisfice.cli import options, traffic
+from satisfice.cli.live import ARM, COST, JSON, NAME, NEGATIVE, STORAGE, app, done, open_study, place, print_json
+from satisfice.errors import InvalidData, InvalidStudy
 
 if TYPE_CHECKING:
     from satisfice.studies import Decision, Study
-
-# How the shell says what a message says in Python.
-WORDS = {
-    "correct=True corrects it": "--correct corrects it",
-    "cannot be abandoned; correct the reward": "cannot be abandoned; --correct replaces the reward",
-    "; load_study opens it": "; choose another name, or go on with that one",
-    "; create_study makes it": "; `satisfice study create` makes it",
-    "set_cost changes its cost": "`satisfice study set-cost` changes its cost",
-    "use None (memory), sqlite": "use sqlite",
-    ", or storage=None for memory": "",
-    '; or give the costs: arms={"small": 0.2, "large": 8.0}': "",
-}
-
-
-class _Group(TyperGroup):
-    """The commands of a study, whose errors speak of options."""
-
-    def invoke(self, ctx):  # type: ignore[no-untyped-def]
-        try:
-            return super().invoke(ctx)
-        except SatisficeError as error:
-            text = str(error)
-            for python, shell in WORDS.items():
-                text = text.replace(python, shell)
-            raise type(error)(text) from error
-
-
-app = typer.Typer(
-    cls=_Group,
-    no_args_is_help=True,
-    help="Route real traffic: ask for an arm, tell its reward later, see which arm won.",
-    rich_markup_mode=None,
-)
-
-NAME = typer.Argument(..., help="The name of the study.", metavar="STUDY")
-STORAGE = typer.Option(
-    None,
-    "--storage",
-    envvar="SATISFICE_STORAGE",
-    help="Where studies live: sqlite:///studies.db or postgresql://user@host/database.",
-    metavar="URL",
-)
-JSON = typer.Option(False, "--json", help="Print JSON, for scripts.")
-ARM = typer.Argument(..., help="The name of the arm.", metavar="ARM")
-COST = typer.Argument(..., help="The cost of one pull.", metavar="COST")
-# A number such as -0.5 is no option.
-NEGATIVE = {"ignore_unknown_options": True}
-
-
-def _place(storage: str | None) -> str:
-    if not storage:
-        raise StorageError("give --storage URL or set SATISFICE_STORAGE, for example to sqlite:///studies.db")
-    return storage
-
-
-def _study(name: str, storage: str | None) -> Study:
-    from satisfice.studies import load_study
-
-    return load_study(name, _place(storage))
-
-
-def _print(data: object) -> None:
-    typer.echo(json.dumps(data, allow_nan=False))
 
 
 @app.command()
@@ -101,7 +38,24 @@ def create(
     expire_as: float | None = typer.Option(
         None, "--expire-as", help="The reward of an expired decision; by default it counts as nothing."
     ),
+    mature_after: float | None = typer.Option(
+        None, "--mature-after", help="Seconds after which proofs no longer wait for the reward of a decision."
+    ),
+    costs: str = typer.Option(
+        "fixed", "--costs", help="fixed, or told: the costs of the arms are first guesses, and learned.", metavar="KIND"
+    ),
+    cost_range: tuple[float, float] | None = typer.Option(None, "--cost-range", help="Lowest and highest told cost."),
+    worth: float | None = typer.Option(None, "--worth", help="What one unit of reward is worth, in costs."),
+    baseline: str | None = typer.Option(None, "--baseline", help="The arm of the control group and of pauses."),
+    holdout: float = typer.Option(0.0, "--holdout", help="The share of decisions that are the control group."),
+    budget: float | None = typer.Option(None, "--budget", help="What finding out may cost beyond the leader."),
+    session_ttl: float | None = typer.Option(
+        None, "--session-ttl", help="Seconds for which a session keeps its arm; 1800 by default."
+    ),
     seed: int | None = typer.Option(None, "--seed", help="Seed of the policy's random choices."),
+    load_if_exists: bool = typer.Option(
+        False, "--load-if-exists", help="Go on with the study of this name if there is one with the same terms."
+    ),
     storage: str | None = STORAGE,
     as_json: bool = JSON,
 ) -> None:
@@ -113,19 +67,29 @@ def create(
         _arms(arm),
         options.read_setting(setting, alpha, reference, threshold),
         policy,
-        _place(storage),
+        place(storage),
         None if horizon is None else options.read_whole("--horizon", horizon),
         confidence,
         rewards=rewards,
         binary=binary,
         expire_after=expire_after,
         expire_as=expire_as,
+        mature_after=mature_after,
+        costs=costs,
+        cost_range=cost_range,
+        worth=worth,
+        baseline=baseline,
+        holdout=holdout,
+        budget=budget,
+        session_ttl=session_ttl,
         seed=seed,
+        load_if_exists=load_if_exists,
     )
-    if as_json:
-        _print(study.config.to_dict())
-    else:
-        typer.echo(f"created {study.name!r}: {study.config.policy.label}, {study.config.setting}, {len(arm)} arms")
+    done(
+        study.config.to_dict(),
+        f"created {study.name!r}: {study.config.policy.label}, {study.config.setting}, {len(arm)} arms",
+        as_json,
+    )
 
 
 def _arms(words: list[str]) -> dict[str, float]:
@@ -153,19 +117,25 @@ def ask(
     name: str = NAME,
     count: int | None = typer.Option(None, "--count", "-n", help="This many decisions at once; with --json a list."),
     subject: str | None = typer.Option(None, "--subject", help="Whom it is for: keeps its arm while it is open."),
+    session: str | None = typer.Option(None, "--session", help="A conversation, which keeps its arm while it goes on."),
+    key: str | None = typer.Option(None, "--key", help="What it is for: the same key gives the same again, always."),
+    available: list[str] = typer.Option([], "--available", help="An arm that can be played now; may be repeated."),
     exclude: list[str] = typer.Option([], "--exclude", help="An arm that cannot be played now; may be repeated."),
     storage: str | None = STORAGE,
     as_json: bool = JSON,
 ) -> None:
     """Ask for a decision: prints its id and its arm."""
-    study = _study(name, storage)
-    if count is not None and subject is not None:
-        raise InvalidStudy("--count and --subject do not go together; a subject has one open decision")
+    study = open_study(name, storage)
+    if count is not None and (subject is not None or session is not None):
+        raise InvalidStudy("--count and --subject, or --session, do not go together; they are for one decision")
+    up = available or None
     decisions = (
-        [study.ask(subject=subject, exclude=exclude)] if count is None else study.ask_many(count, exclude=exclude)
+        [study.ask(subject=subject, session=session, key=key, exclude=exclude, available=up)]
+        if count is None
+        else study.ask_many(count, key=key, exclude=exclude, available=up)
     )
     if as_json:
-        _print(_plain(decisions[0]) if count is None else [_plain(decision) for decision in decisions])
+        print_json(_plain(decisions[0]) if count is None else [_plain(decision) for decision in decisions])
     else:
         for decision in decisions:
             typer.echo(f"{decision.id} {decision.arm}")
@@ -178,6 +148,7 @@ def tell(
         ..., help="The id of the decision, or - for JSON on standard input.", metavar="ID|-"
     ),
     reward: float | None = typer.Argument(None, help="The reward.", metavar="[REWARD]"),
+    cost: float | None = typer.Option(None, "--cost", help="What the decision has cost."),
     correct: bool = typer.Option(False, "--correct", help="Replace a reward that was told before."),
     abandon: bool = typer.Option(False, "--abandon", help="Instead of a reward: there will never be one."),
     storage: str | None = STORAGE,
@@ -186,34 +157,43 @@ def tell(
     """Tell the reward of a decision.
 
     With - as the id, rewards come from standard input: a JSON list of {"id": 17, "reward": 1.0}, or one such object per
-    line. All of them are taken, or on an error none.
+    line; each may have a "cost". All of them are taken, or on an error none.
     """
-    study = _study(name, storage)
+    study = open_study(name, storage)
     if decision == "-":
-        if reward is not None or abandon:
+        if reward is not None or abandon or cost is not None:
             raise InvalidData("with - the rewards come from standard input, and nothing else is given")
         changed = study.tell_many(_rewards(sys.stdin.read()), correct=correct)
     elif abandon:
-        if reward is not None or correct:
-            raise InvalidData("--abandon goes with no reward and no --correct")
+        if reward is not None or correct or cost is not None:
+            raise InvalidData("--abandon goes with no reward, no --cost and no --correct")
         changed = int(study.abandon(decision))  # type: ignore[arg-type]
     elif reward is None:
         raise InvalidData(f"give the reward of decision {decision}, or --abandon")
     else:
-        changed = int(study.tell(decision, reward, correct=correct))  # type: ignore[arg-type]
-    if as_json:
-        _print({"changed": changed})
-    else:
-        typer.echo(f"{changed} changed")
+        changed = int(study.tell(decision, reward, cost, correct=correct))  # type: ignore[arg-type]
+    done({"changed": changed}, f"{changed} changed", as_json)
 
 
-def _rewards(text: str) -> list[tuple[int, float]]:
+@app.command()
+def abandon(
+    name: str = NAME,
+    decision: str = typer.Argument(..., help="The id of the decision.", metavar="ID"),
+    storage: str | None = STORAGE,
+    as_json: bool = JSON,
+) -> None:
+    """Say that a decision will never have a reward."""
+    changed = int(open_study(name, storage).abandon(decision))  # type: ignore[arg-type]
+    done({"changed": changed}, f"{changed} changed", as_json)
+
+
+def _rewards(text: str) -> list[tuple[int, float] | tuple[int, float, float]]:
     try:
         stripped = text.strip()
         rows = (
             json.loads(stripped) if stripped.startswith("[") else [json.loads(line) for line in stripped.splitlines()]
         )
-        return [(row["id"], row["reward"]) for row in rows]
+        return [(row["id"], row["reward"], row.get("cost")) for row in rows]
     except (ValueError, TypeError, KeyError) as error:
         raise InvalidData(
             f'standard input is not rewards: a JSON list of {{"id": 17, "reward": 1.0}}, or one per line ({error!r})'
@@ -228,12 +208,9 @@ def status(
     as_json: bool = JSON,
 ) -> None:
     """Show every arm, the leader, how sure that is, and what was spent."""
-    study = _study(name, storage)
+    study = open_study(name, storage)
     now = study.status()
-    if as_json:
-        _print(now.to_dict())
-    else:
-        typer.echo(str(now))
+    done(now.to_dict(), str(now), as_json)
     if plot is not None:
         study.plot(plot)
         typer.echo(f"picture: {plot}", err=True)
@@ -244,8 +221,8 @@ def set_cost(
     name: str = NAME, arm: str = ARM, cost: float = COST, storage: str | None = STORAGE, as_json: bool = JSON
 ) -> None:
     """Change the cost of an arm from now on."""
-    _study(name, storage).set_cost(arm, cost)
-    _done({"arm": arm, "cost": cost}, f"{arm!r} costs {cost:g} from now on", as_json)
+    changed = open_study(name, storage).set_cost(arm, cost)
+    done({"arm": arm, "cost": cost, "changed": changed}, f"{arm!r} costs {cost:g} from now on", as_json)
 
 
 @app.command("add-arm", context_settings=NEGATIVE)
@@ -253,36 +230,110 @@ def add_arm(
     name: str = NAME, arm: str = ARM, cost: float = COST, storage: str | None = STORAGE, as_json: bool = JSON
 ) -> None:
     """Add an arm, or bring a retired one back."""
-    _study(name, storage).add_arm(arm, cost)
-    _done({"arm": arm, "cost": cost}, f"added {arm!r} at a cost of {cost:g}", as_json)
+    changed = open_study(name, storage).add_arm(arm, cost)
+    done({"arm": arm, "cost": cost, "changed": changed}, f"added {arm!r} at a cost of {cost:g}", as_json)
 
 
 @app.command("retire-arm")
 def retire_arm(name: str = NAME, arm: str = ARM, storage: str | None = STORAGE, as_json: bool = JSON) -> None:
     """Take an arm out of the study."""
-    _study(name, storage).retire_arm(arm)
-    _done({"arm": arm, "retired": True}, f"retired {arm!r}", as_json)
+    changed = open_study(name, storage).retire_arm(arm)
+    done({"arm": arm, "retired": True, "changed": changed}, f"retired {arm!r}", as_json)
 
 
 @app.command()
 def expire(name: str = NAME, storage: str | None = STORAGE, as_json: bool = JSON) -> None:
-    """Expire the decisions that have waited too long; other commands do so on their way."""
-    count = _study(name, storage).expire()
-    _done({"expired": count}, f"{count} expired", as_json)
+    """Expire the decisions that have waited too long; `ask` and `status` do so on their way."""
+    count = open_study(name, storage).expire()
+    done({"expired": count}, f"{count} expired", as_json)
 
 
 @app.command()
+def end(name: str = NAME, storage: str | None = STORAGE, as_json: bool = JSON) -> None:
+    """End a study: it hands out no more decisions; late rewards still count."""
+    changed = open_study(name, storage).end()
+    done({"ended": True, "changed": changed}, f"ended {name!r}", as_json)
+
+
+@app.command()
+def reopen(name: str = NAME, storage: str | None = STORAGE, as_json: bool = JSON) -> None:
+    """Let a study go on that was ended."""
+    changed = open_study(name, storage).reopen()
+    done({"ended": False, "changed": changed}, f"{name!r} goes on", as_json)
+
+
+@app.command(hidden=True)
 def close(name: str = NAME, storage: str | None = STORAGE, as_json: bool = JSON) -> None:
-    """End a study: it hands out no more decisions and takes no more rewards."""
-    _study(name, storage).close()
-    _done({"closed": True}, f"closed {name!r}", as_json)
+    """Has another name since release 0.2: `end`."""
+    raise InvalidStudy(f"since release 0.2 a study is ended by `satisfice study end {name}`; nothing was changed")
 
 
-def _done(data: dict[str, object], sentence: str, as_json: bool) -> None:
-    if as_json:
-        _print(data)
-    else:
-        typer.echo(sentence)
+@app.command()
+def archive(
+    name: str = NAME,
+    before: str = typer.Argument(
+        ..., help="A time: 2026-11-01, 2026-11-01T12:00+01:00, or seconds since 1970.", metavar="BEFORE"
+    ),
+    path: Path = typer.Argument(..., help="The Parquet file to write.", metavar="FILE"),
+    storage: str | None = STORAGE,
+    as_json: bool = JSON,
+) -> None:
+    """Put the settled decisions from before a time into a Parquet file, out of the log."""
+    count = open_study(name, storage).archive(_time(before), path)
+    wrote = f"{count} decisions: {path}" if count else "no decisions are settled and older; no file was written"
+    done({"file": str(path) if count else None, "decisions": count}, wrote, as_json)
+
+
+def _time(text: str) -> float:
+    """A time in seconds since 1970; a date without a zone is in UTC."""
+    from datetime import UTC, datetime
+
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidStudy(f"BEFORE {text!r} is no time such as 2026-11-01 or 1793491200") from None
+    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+
+
+@app.command()
+def forget(
+    name: str = NAME,
+    subject: str = typer.Argument(..., help="The subject to erase.", metavar="SUBJECT"),
+    storage: str | None = STORAGE,
+    as_json: bool = JSON,
+) -> None:
+    """Erase a subject from the log; what was learned stays."""
+    count = open_study(name, storage).forget(subject)
+    done({"decisions": count}, f"forgotten in {count} decisions", as_json)
+
+
+@app.command()
+def delete(
+    name: str = NAME,
+    yes: bool = typer.Option(False, "--yes", help="Really delete it; it cannot be undone."),
+    storage: str | None = STORAGE,
+    as_json: bool = JSON,
+) -> None:
+    """Delete a study with its log, for good."""
+    from satisfice.studies import delete_study
+
+    study = open_study(name, storage)
+    if not yes:
+        raise InvalidStudy(f"this deletes {study.name!r} with its log, for good; say it with --yes")
+    delete_study(name, place(storage))
+    done({"deleted": name}, f"deleted {name!r}", as_json)
+
+
+@app.command()
+def repair(name: str = NAME, storage: str | None = STORAGE, as_json: bool = JSON) -> None:
+    """Rebuild the state of a study from its log, and check that they agree; exits with 1 if not."""
+    study = open_study(name, storage)
+    study.repair()
+    _audit(study, as_json)
 
 
 @app.command()
@@ -300,8 +351,8 @@ def replay(
     as_json: bool = JSON,
 ) -> None:
     """Say what a policy would have done with a recorded log, on the decisions that match."""
-    result = _study(name, storage).replay(log, policy=policy, seed=seed)
-    _done(result.to_dict(), str(result), as_json)
+    result = open_study(name, storage).replay(log, policy=policy, seed=seed)
+    done(result.to_dict(), str(result), as_json)
 
 
 @app.command()
@@ -312,11 +363,8 @@ def explain(
     as_json: bool = JSON,
 ) -> None:
     """Say why a decision was made, and what was known then."""
-    explanation = _study(name, storage).explain(decision)
-    if as_json:
-        _print(explanation.to_dict())
-    else:
-        typer.echo(str(explanation))
+    explanation = open_study(name, storage).explain(decision)
+    done(explanation.to_dict(), str(explanation), as_json)
 
 
 @app.command("list")
@@ -324,11 +372,13 @@ def list_(storage: str | None = STORAGE, as_json: bool = JSON) -> None:
     """List the studies."""
     from satisfice.studies import list_studies, load_study
 
-    place = _place(storage)
-    names = list_studies(place)
+    where = place(storage)
+    names = list_studies(where)
     if as_json:
-        studies = [load_study(name, place) for name in names]
-        _print([{"name": s.name, "policy": s.config.policy.label, "setting": str(s.config.setting)} for s in studies])
+        studies = [load_study(name, where) for name in names]
+        print_json(
+            [{"name": s.name, "policy": s.config.policy.label, "setting": str(s.config.setting)} for s in studies]
+        )
     else:
         for name in names:
             typer.echo(name)
@@ -342,24 +392,25 @@ def export(
     as_json: bool = JSON,
 ) -> None:
     """Write the log of a study to a Parquet file, one row per decision."""
-    study = _study(name, storage)
+    study = open_study(name, storage)
     target = study.export(path)
     rows = sum(arm.pulls + arm.pending + arm.dropped for arm in study.status().arms)
-    if as_json:
-        _print({"file": str(target), "decisions": rows})
-    else:
-        typer.echo(f"{rows} decisions: {target}")
+    done({"file": str(target), "decisions": rows}, f"{rows} decisions: {target}", as_json)
 
 
 @app.command()
 def check(name: str = NAME, storage: str | None = STORAGE, as_json: bool = JSON) -> None:
-    """Rebuild the state of a study from its log and say whether they agree; exits with 1 if not."""
+    """Follow the log of a study and say whether it makes the state that is kept; exits with 1 if not."""
+    _audit(open_study(name, storage), as_json)
+
+
+def _audit(study: Study, as_json: bool) -> None:
     from dataclasses import asdict
 
-    audit = _study(name, storage).check()
-    if as_json:
-        _print({**asdict(audit), "agrees": audit.agrees})
-    else:
-        typer.echo(str(audit))
+    audit = study.check()
+    done({**asdict(audit), "agrees": audit.agrees}, str(audit), as_json)
     if not audit.agrees:
         raise typer.Exit(1)
+
+
+__all__ = ["app", "traffic"]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import cast
 
 from satisfice.errors import InvalidData, SatisficeError
+from satisfice.files import write_whole
 from satisfice.problem import Instance
 
 PUBLISHED = ("movielens", "goodreads", "asymmetric")
@@ -90,8 +91,8 @@ def save_instance(instance: Instance, path: str | os.PathLike[str]) -> None:
     [0.5, 0.3333333333333333]
     """
     try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_text(json.dumps(instance.to_dict(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        text = json.dumps(instance.to_dict(), indent=1, ensure_ascii=False) + "\n"
+        write_whole(Path(path), lambda part: part.write_text(text, encoding="utf-8"))
     except OSError as error:
         raise InvalidData(f"{os.fspath(path)} cannot be written: {error.strerror}") from error
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from satisfice.errors import InvalidData
 from satisfice.instances.tally import warn
+from satisfice.words import is_number, listed
 
 
 def random_costs(names: Sequence[str], seed: int) -> dict[str, float]:
@@ -41,8 +42,7 @@ def given_costs(costs: Mapping[str, float] | str | os.PathLike[str], arms: Seque
     given = {str(arm): cost for arm, cost in entries.items()}
     missing = [arm for arm in arms if arm not in given]
     if missing:
-        shown = ", ".join(map(repr, missing[:8])) + (", ..." if len(missing) > 8 else "")
-        raise InvalidData(f"{len(missing)} of {len(arms)} arms have no cost: {shown}")
+        raise InvalidData(f"{len(missing)} of {len(arms)} arms have no cost: {listed([*map(repr, missing)], 8)}")
     unused = sorted(set(given) - set(arms))
     if unused:
         warn(f"costs of arms that the log does not have were not used: {', '.join(map(repr, unused[:8]))}")
@@ -64,7 +64,7 @@ def _cost_file(path: Path) -> dict[str, float]:
         if not isinstance(entries, dict):
             raise InvalidData(f"{path} holds no JSON object of arms and their costs")
         for arm, cost in entries.items():
-            if isinstance(cost, bool) or not isinstance(cost, (int, float)):
+            if not is_number(cost):
                 raise InvalidData(f"{path}: the cost of {arm!r} is {cost!r}; a number was expected")
         return entries
     costs: dict[str, float] = {}

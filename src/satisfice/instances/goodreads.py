@@ -108,7 +108,11 @@ def from_goodreads(
         f"RandomState({cost_seed}).rand({len(files)}) over the genres in alphabetical order"
     )
     return tally.instance(
-        random_costs(list(files), cost_seed), reward, "goodreads", source, None if exact else DECIMALS
+        random_costs(list(files), cost_seed),
+        reward,
+        label="goodreads",
+        source=source,
+        decimals=None if exact else DECIMALS,
     )
 
 
@@ -148,7 +152,7 @@ def _count(path: Path, max_bad: float, progress: bool) -> NDArray[np.int64]:
     problems = Problems(f"lines of {path}", max_bad)
     frames: list[pl.DataFrame] = []
     with reading(f"reading {path}", size(path), progress) as advance:
-        for frame in read_json_lines(path, ["rating"], problems, advance):
+        for frame in read_json_lines(path, ["rating"], problems=problems, advance=advance):
             frames.append(frame.select("rating", pl.lit(1, dtype=pl.Int64).alias("lines"), ROW))
             if len(frames) == TOGETHER:
                 frames = [_grouped(frames)]

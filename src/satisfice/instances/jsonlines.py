@@ -31,7 +31,9 @@ LONGEST = 64 << 20
 NOT_JSON = "not a JSON object"
 
 
-def read_json_lines(path: Path, columns: Sequence[str], problems: Problems, advance: Advance) -> Iterator[pl.DataFrame]:
+def read_json_lines(
+    path: Path, columns: Sequence[str], *, problems: Problems, advance: Advance
+) -> Iterator[pl.DataFrame]:
     """The chosen fields of every line, as text, with the index of the line among those not blank as `ROW`.
 
     Fields that a line does not have are null, numbers and booleans are written as JSON writes them. Lines that are

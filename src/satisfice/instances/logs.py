@@ -11,25 +11,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from satisfice.errors import InvalidData
+from satisfice.errors import Hint, InvalidData
 from satisfice.instances.costs import given_costs, random_costs
 from satisfice.instances.sources import Columns, Log, PandasFrame, opened
-from satisfice.instances.tables import ROW
+from satisfice.instances.tables import ROW, as_numbers
 from satisfice.instances.tally import MAX_BAD, by_cost, warn
 from satisfice.problem import MAX_ARMS, REWARD_MODELS, Instance, RewardModel
+from satisfice.words import is_number
 
 if TYPE_CHECKING:
     import polars as pl
 
 MAX_LEVELS = 1000
+OUTSIDE = "the reward is outside [0, 1]"
 
 
 def from_logs(
     data: str | os.PathLike[str] | pl.DataFrame | pl.LazyFrame | PandasFrame,
     arm: str,
     reward: str,
-    cost: str | None = None,
     *,
+    cost: str | None = None,
     costs: Mapping[str, float] | str | os.PathLike[str] | None = None,
     cost_seed: int = 0,
     model: RewardModel = "bernoulli",
@@ -81,8 +83,8 @@ def from_logs(
     """
     if model not in REWARD_MODELS:
         raise InvalidData(f"reward model {model!r} is unknown; use one of {', '.join(REWARD_MODELS)}")
-    if not (math.isfinite(scale) and scale > 0):
-        raise InvalidData(f"scale = {scale}; rewards are divided by it, so it must be a number above 0")
+    if not is_number(scale) or scale <= 0:
+        raise InvalidData("rewards are divided by it, so it must be a number above 0", parameter="scale", value=scale)
     if cost is not None and costs is not None:
         raise InvalidData("costs come from the column cost or from costs, not from both")
     import polars as pl
@@ -148,8 +150,8 @@ def _grouped(frame: pl.LazyFrame, columns: Columns, keys: list[str], model: str,
 
     types = frame.collect_schema()
     # The scale is applied to sums afterwards: Polars would multiply by its rounded reciprocal.
-    reward = _number(columns.reward, types[columns.reward])
-    cost = pl.lit(0.0) if columns.cost is None else _number(columns.cost, types[columns.cost])
+    reward = as_numbers(columns.reward, types[columns.reward])
+    cost = pl.lit(0.0) if columns.cost is None else as_numbers(columns.cost, types[columns.cost])
     rows = frame.select(
         ROW,
         pl.col(columns.arm).cast(pl.String).str.strip_chars().fill_null("").alias("arm"),
@@ -157,14 +159,13 @@ def _grouped(frame: pl.LazyFrame, columns: Columns, keys: list[str], model: str,
         cost.alias("cost"),
     )
     accepted = (0.0, scale) if model == "bernoulli" else (-math.inf, math.inf)
-    outside = "the reward is outside [0, 1] (divide with scale, or use another reward model)"
     problem = (
         pl.when(pl.col("arm") == "")
         .then(pl.lit(f"no arm in {columns.arm!r}"))
         .when(pl.col("reward").is_null() | ~pl.col("reward").is_finite())
         .then(pl.lit(f"no number in {columns.reward!r}"))
         .when(~pl.col("reward").is_between(*accepted))
-        .then(pl.lit(outside))
+        .then(pl.lit(OUTSIDE))
         .when(pl.col("cost").is_null() | ~pl.col("cost").is_finite() | (pl.col("cost") < 0))
         .then(pl.lit(f"no number of at least 0 in {columns.cost!r}"))
         .otherwise(pl.lit(None, dtype=pl.String))
@@ -189,31 +190,14 @@ def _grouped(frame: pl.LazyFrame, columns: Columns, keys: list[str], model: str,
     )
 
 
-def _number(column: str, kind: pl.DataType) -> pl.Expr:
-    import polars as pl
-
-    if kind.is_numeric() or kind == pl.Boolean:
-        return pl.col(column).cast(pl.Float64)
-    if kind in (pl.String, pl.Null):
-        text = pl.col(column).cast(pl.String).str.strip_chars()
-        lower = text.str.to_lowercase()
-        return (
-            pl.when(lower == "true")
-            .then(pl.lit(1.0))
-            .when(lower == "false")
-            .then(pl.lit(0.0))
-            .otherwise(text.cast(pl.Float64, strict=False))
-        )
-    raise InvalidData(f"column {column!r} holds {kind}; numbers were expected")
-
-
 def _usable(sums: pl.DataFrame, log: Log) -> pl.DataFrame:
     import polars as pl
 
     broken = log.problems.count
     bad = sums.filter(pl.col("problem").is_not_null()).sort(ROW)
     for row in bad.iter_rows(named=True):
-        log.problems.add(row["problem"], row["rows"], partial(log.where, row[ROW]))
+        hint = Hint.SCALE if row["problem"] == OUTSIDE else Hint.MAX_BAD
+        log.problems.add(row["problem"], row["rows"], partial(log.where, row[ROW]), hint=hint)
     log.problems.settle(int(sums["rows"].sum()) + broken)
     good = sums.filter(pl.col("problem").is_null())
     if good.is_empty():

@@ -21,6 +21,7 @@ from satisfice.instances.progress import reading
 from satisfice.instances.tables import ROW, Table, require_columns, watched
 from satisfice.instances.tally import DECIMALS, MAX_BAD, STARS, Problems, Tally, warn
 from satisfice.problem import Instance
+from satisfice.words import listed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -116,7 +117,11 @@ def from_movielens(
         f"legacy RandomState({cost_seed}).rand({len(tally.names)}) over the genres in alphabetical order"
     )
     return tally.instance(
-        random_costs(tally.names, cost_seed), reward, "movielens", source, None if exact else DECIMALS
+        random_costs(tally.names, cost_seed),
+        reward,
+        label="movielens",
+        source=source,
+        decimals=None if exact else DECIMALS,
     )
 
 
@@ -162,7 +167,7 @@ def _unpack(archive: zipfile.ZipFile, member: str, target: Path, progress: bool)
 
 def _not_a_release(path: Path, there: list[str]) -> InvalidData:
     wanted = ", or ".join(f"{layout.ratings} with {layout.movies}" for layout in LAYOUTS)
-    found = ", ".join(there[:12]) + (", ..." if len(there) > 12 else "") or "nothing"
+    found = listed(there) or "nothing"
     return InvalidData(f"{path} is not a MovieLens release: {wanted} was expected, {found} found")
 
 

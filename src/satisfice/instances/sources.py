@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -42,10 +42,15 @@ class Columns:
     arm: str
     reward: str
     cost: str | None
+    optional: tuple[str, ...] = ()  # taken where the log has them
 
     def names(self) -> list[str]:
         """Their names, each once."""
         return list(dict.fromkeys(name for name in (self.arm, self.reward, self.cost) if name is not None))
+
+    def present(self, there: Collection[str]) -> list[str]:
+        """Their names, and those of the optional ones that are there."""
+        return [*self.names(), *(name for name in self.optional if name in there)]
 
 
 @dataclass(frozen=True)
@@ -104,21 +109,23 @@ def opened(
 
 
 def _delimited(path: Path, columns: Columns, problems: Problems, advance: Advance | None) -> Log:
-    table = Table(path, str(path), _separator(path, columns))
-    frame = table.scan(columns.names())
+    separator, there = _header(path, columns)
+    table = Table(path, str(path), separator)
+    frame = table.scan(columns.present(there))
     if advance is not None and not path.name.lower().endswith(".gz"):
         frame = watched(frame, bytes_per_row(path), advance)
     return Log(iter([frame]), table.collect, table.where, problems, str(path), path.name)
 
 
-def _separator(path: Path, columns: Columns) -> str:
-    """The one under which the first line has the needed columns; a comma when none is."""
+def _header(path: Path, columns: Columns) -> tuple[str, list[str]]:
+    """The separator under which the first line has the needed columns, and all that it has; a comma when none is."""
     with path.open("rb") as raw, open_inflated(raw) as file:
         header = file.readline(1 << 20).decode("utf-8-sig", errors="replace")
     for separator in ",;\t|":
-        if set(columns.names()) <= set(next(csv.reader([header], delimiter=separator), [])):
-            return separator
-    return ","
+        there = next(csv.reader([header], delimiter=separator), [])
+        if set(columns.names()) <= set(there):
+            return separator, there
+    return ",", []
 
 
 def _json_lines(path: Path, columns: Columns, problems: Problems, advance: Advance) -> Log:
@@ -126,7 +133,7 @@ def _json_lines(path: Path, columns: Columns, problems: Problems, advance: Advan
 
     def frames() -> Iterator[pl.LazyFrame]:
         first = True
-        for frame in read_json_lines(path, needed, problems, advance):
+        for frame in read_json_lines(path, needed, problems=problems, advance=advance):
             if first and frame.height:
                 first = False
                 if any(frame[name].null_count() == frame.height for name in needed):
@@ -178,8 +185,9 @@ def _frame(frame: pl.LazyFrame, columns: Columns, problems: Problems, shown: str
         except pl.exceptions.PolarsError as error:
             raise InvalidData(f"{shown} cannot be read: {str(error).splitlines()[0]}") from error
 
-    require_columns(shown, columns.names(), frame.collect_schema().names())
-    rows = frame.select(columns.names()).with_row_index(ROW)
+    there = frame.collect_schema().names()
+    require_columns(shown, columns.names(), there)
+    rows = frame.select(columns.present(there)).with_row_index(ROW)
     return Log(iter([rows]), collect, lambda row: f"row {row} of {shown}, counted from 0", problems, shown, name)
 
 
@@ -197,7 +205,7 @@ def _as_polars(data: pl.DataFrame | pl.LazyFrame | PandasFrame, columns: Columns
     codes, arms = cast("pd.Series", data[columns.arm]).factorize()
     index = pl.Series(codes).cast(pl.Int64)
     series = {columns.arm: pl.Series([str(arm) for arm in arms], dtype=pl.String).gather(index.set(index < 0, None))}
-    for name in columns.names()[1:]:
+    for name in columns.present([str(name) for name in data.columns])[1:]:
         numbers = pd.to_numeric(data[name], errors="coerce")
         series[name] = pl.Series(numbers.to_numpy(dtype="float64", na_value=float("nan")))
     return pl.LazyFrame(series)

@@ -129,11 +129,36 @@ class Table:
 
 
 def require_columns(shown: str, needed: Sequence[str], there: Sequence[str]) -> None:
-    """Raise `InvalidData` unless every needed column is there."""
+    """Raise `InvalidData` unless every needed column is there; its `columns` are those missing."""
     missing = [name for name in needed if name not in there]
     if missing:
         lacking, found = " and no ".join(map(repr, missing)), ", ".join(map(repr, there))
-        raise InvalidData(f"{shown} has no column {lacking}; its columns are {found}")
+        raise InvalidData(f"{shown} has no column {lacking}; its columns are {found}", columns=missing)
+
+
+def as_numbers(column: str, kind: pl.DataType) -> pl.Expr:
+    """A column as numbers, whether it holds numbers or text (true is 1, false is 0); null where it holds neither.
+
+    Raises
+    ------
+    InvalidData
+        When the whole column is of another kind.
+    """
+    import polars as pl
+
+    if kind.is_numeric() or kind == pl.Boolean:
+        return pl.col(column).cast(pl.Float64)
+    if kind in (pl.String, pl.Null):
+        text = pl.col(column).cast(pl.String).str.strip_chars()
+        lower = text.str.to_lowercase()
+        return (
+            pl.when(lower == "true")
+            .then(pl.lit(1.0))
+            .when(lower == "false")
+            .then(pl.lit(0.0))
+            .otherwise(text.cast(pl.Float64, strict=False))
+        )
+    raise InvalidData(f"column {column!r} holds {kind}; numbers were expected", columns=[column])
 
 
 def watched(frame: pl.LazyFrame, row_bytes: float, advance: Advance) -> pl.LazyFrame:

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from satisfice.errors import InvalidData
+from satisfice.errors import Hint, InvalidData
 from satisfice.problem import Floats, Instance, RewardModel
+from satisfice.words import is_number
 
 MAX_BAD = 0.01
 STARS = 5
@@ -37,18 +38,25 @@ class Problems:
     what: str
     max_bad: float = MAX_BAD
     found: dict[str, tuple[int, str | Callable[[], str]]] = field(default_factory=dict)
+    hint: Hint = Hint.MAX_BAD
 
     def __post_init__(self) -> None:
-        if not 0 <= self.max_bad <= 1:
-            raise InvalidData(f"max_bad = {self.max_bad}; the accepted share of unusable rows must be within [0, 1]")
+        if not is_number(self.max_bad) or not 0 <= self.max_bad <= 1:
+            raise InvalidData(
+                "the accepted share of unusable rows must be within [0, 1]", parameter="max_bad", value=self.max_bad
+            )
 
     @property
     def count(self) -> int:
         """All unusable rows so far."""
         return sum(count for count, _ in self.found.values())
 
-    def add(self, kind: str, rows: int, first: str | Callable[[], str]) -> None:
-        """Count `rows` more of a kind. `first` says where they begin; a callable is asked when that is to be shown."""
+    def add(self, kind: str, rows: int, first: str | Callable[[], str], *, hint: Hint = Hint.MAX_BAD) -> None:
+        """Count `rows` more of a kind. `first` says where they begin; a callable is asked when that is to be shown.
+
+        A hint that helps more than to accept more unusable rows becomes the hint of the error.
+        """
+        self.hint = hint if self.hint is Hint.MAX_BAD else self.hint
         before, where = self.found.get(kind, (0, first))
         self.found[kind] = (before + rows, where)
 
@@ -60,8 +68,9 @@ class Problems:
         ]
         if self.count > self.max_bad * rows:
             raise InvalidData(
-                f"{self.count:,} of {rows:,} {self.what} cannot be used, more than the accepted {self.max_bad:.2%} "
-                f"(max_bad): {'; '.join(kinds)}"
+                f"{self.count:,} of {rows:,} {self.what} cannot be used, more than the accepted {self.max_bad:.2%}: "
+                f"{'; '.join(kinds)}",
+                hint=self.hint,
             )
         for kind in kinds:
             warn(f"left out of {rows:,} {self.what}: {kind}")
@@ -94,7 +103,7 @@ class Tally:
     counts: NDArray[np.int64]
 
     def instance(
-        self, costs: Mapping[str, float], reward: RewardModel, label: str, source: str, decimals: int | None
+        self, costs: Mapping[str, float], reward: RewardModel, *, label: str, source: str, decimals: int | None
     ) -> Instance:
         """The instance with these arms, sorted by cost; `decimals` rounds Bernoulli means."""
         totals = self.counts.sum(axis=1)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from satisfice.paper.experiments import EXPERIMENTS, Experiment, Panel, Point, choose
-from satisfice.paper.plan import Progress
+from satisfice.paper.schedule import Progress
 
 __all__ = ["EXPERIMENTS", "Experiment", "Panel", "Point", "choose", "reproduce"]
 
@@ -16,6 +16,7 @@ def reproduce(
     figures: Sequence[str] = (),
     out: str | Path = "reproduction",
     quick: bool = False,
+    *,
     seed: int = 0,
     workers: int | None = None,
     cluster: object | str | None = None,
@@ -61,15 +62,15 @@ def reproduce(
     ...     reproduce(["instance"], out=folder).name
     'report.html'
     """
+    from satisfice.limits import MAX_SEED, whole
     from satisfice.paper.cells import Store, all_cells
     from satisfice.paper.claims import judge
     from satisfice.paper.output import facts, write_data, write_figure, write_text
-    from satisfice.paper.plan import Times, carry_out
     from satisfice.paper.report import Section, html, markdown, table_of
-    from satisfice.simulate.runner import whole
+    from satisfice.paper.schedule import Times, simulated
 
     started = time.perf_counter()
-    seed = whole("seed", seed, 0, 2**63 - 1)
+    seed = whole("seed", seed, 0, MAX_SEED)
     chosen = choose(list(figures), quick)
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
@@ -92,7 +93,8 @@ def reproduce(
             tables[experiment.name] = data[0]
 
     cells = all_cells(chosen, seed)
-    for cell in carry_out(cells, store, times, workers, cluster, progress or (lambda done, total, what: None)):
+    report = progress or (lambda done, total, what: None)
+    for cell in simulated(cells, store, times, workers=workers, cluster=cluster, progress=report):
         for experiment in chosen:
             if cell in waiting[experiment.name]:
                 waiting[experiment.name].remove(cell)
@@ -103,5 +105,11 @@ def reproduce(
             finish(experiment)
     if tables:
         write_text(folder / "table.md", markdown(tables[name] for name in sorted(tables)))
-    about = facts(seed, quick, times.of(cells), time.perf_counter() - started, cluster)
+    about = facts(
+        seed=seed,
+        quick=quick,
+        simulated=times.of(cells),
+        total=time.perf_counter() - started,
+        cluster=cluster,
+    )
     return write_text(folder / "report.html", html(list(sections.values()), about, quick))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -18,9 +18,10 @@ from satisfice.instances import load_instance
 from satisfice.paper.experiments import Experiment, Panel
 from satisfice.policies import get_policy
 from satisfice.problem import Setting
-from satisfice.simulate import Result, Results, load_results
-from satisfice.simulate.results import Terms
-from satisfice.simulate.runner import Job
+from satisfice.simulation import Result, Results, load_results
+from satisfice.simulation.checkpoints import even_times
+from satisfice.simulation.job import Job, Piece
+from satisfice.simulation.results import Terms
 
 CHECKPOINTS = 200
 # Seconds of one core for a run of 5,000,000 pulls on 20 arms, roughly: only the estimate of the time left and the
@@ -43,21 +44,26 @@ class Cell:
     @cached_property
     def job(self) -> Job:
         """What a worker needs to know."""
-        marks = np.ceil(np.arange(1, CHECKPOINTS + 1) * (self.horizon / CHECKPOINTS)).astype(np.int64)
-        return Job(get_policy(self.policy), load_instance(self.instance), self.setting, self.horizon, self.seed, marks)
+        return Job(
+            get_policy(self.policy),
+            load_instance(self.instance),
+            self.setting,
+            horizon=self.horizon,
+            seed=self.seed,
+            checkpoints=even_times(self.horizon, CHECKPOINTS),
+        )
 
     @cached_property
     def terms(self) -> Terms:
         """The settings that make the cell's data."""
-        job = self.job
-        return Terms.of(job.policy, job.instance, job.setting, job.horizon, self.runs, job.seed)
+        return self.job.terms(self.runs)
 
     @cached_property
     def file(self) -> str:
         """The name of the cell's file: what a person wants to know, and a digest of all settings and the version."""
-        settings = asdict(self.terms) | {"versions": __version__, "checkpoints": CHECKPOINTS}
+        settings = self.terms.to_dict() | {"versions": __version__, "checkpoints": CHECKPOINTS}
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:10]
-        setting = [f"{name}{value}" for name, value in asdict(self.setting).items()]
+        setting = [f"{name}{value}" for name, value in self.setting.to_dict().items() if name != "kind"]
         words = "-".join([self.job.instance.label, self.setting.kind, *setting, self.job.policy.id])
         plain = "".join(c if c.isalnum() or c in ".-" else "-" for c in words)
         return f"{plain}-{digest}.parquet"
@@ -68,10 +74,10 @@ class Cell:
         speed = SECONDS.get(self.job.policy.id, 0.001)
         return 0.0005 + speed * self.horizon / 5e6 * (0.2 + 0.8 * self.job.instance.arms / 20)
 
-    def pieces(self) -> list[tuple[Job, int, int]]:
-        """The cell's runs in pieces of about `PIECE` seconds: (job, first run, number of runs)."""
+    def pieces(self) -> list[Piece]:
+        """The cell's runs in pieces of about `PIECE` seconds."""
         size = max(1, min(self.runs, int(PIECE / self.seconds)))
-        return [(self.job, first, min(size, self.runs - first)) for first in range(0, self.runs, size)]
+        return [Piece(self.job, first, min(size, self.runs - first)) for first in range(0, self.runs, size)]
 
 
 def cells_of(panel: Panel, seed: int) -> dict[float, list[Cell]]:

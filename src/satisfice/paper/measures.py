@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from satisfice.simulate import Result
+from satisfice.simulation import Result
 
 Floats = NDArray[np.float64]
 FAILED = 0.1

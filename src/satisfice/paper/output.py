@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import platform
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from satisfice.files import write_whole
 from satisfice.paper.cells import PanelData
 from satisfice.paper.experiments import Experiment
-from satisfice.simulate import Results
-from satisfice.simulate.results import versions
+from satisfice.simulation import Results
+from satisfice.simulation.results import versions
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,10 +22,7 @@ CURVES = ("checkpoints", "cost_curve", "quality_curve")
 
 def write_text(path: Path, text: str) -> Path:
     """Write a text file, whole or not at all."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
-    return path
+    return write_whole(path, lambda part: part.write_text(text, encoding="utf-8"))
 
 
 def write_figure(experiment: Experiment, data: list[PanelData], folder: Path) -> Path:
@@ -42,13 +39,8 @@ def write_data(experiment: Experiment, data: list[PanelData], folder: Path) -> P
     """The numbers in the experiment's figure as Parquet, one row per run (per arm for an instance)."""
     import polars as pl
 
-    frames = [_frame(experiment, part) for part in data]
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{experiment.name}.parquet"
-    part_file = path.with_name(path.name + ".part")
-    pl.concat(frames).write_parquet(part_file)
-    part_file.replace(path)
-    return path
+    frame = pl.concat([_frame(experiment, part) for part in data])
+    return write_whole(folder / f"{experiment.name}.parquet", frame.write_parquet)
 
 
 def _frame(experiment: Experiment, part: PanelData) -> pl.DataFrame:
@@ -61,7 +53,7 @@ def _frame(experiment: Experiment, part: PanelData) -> pl.DataFrame:
         return pl.DataFrame({"arm": list(instance.names), "cost": instance.costs, "mean": instance.means})
     frames = []
     for x, results in part.points.items():
-        terms = {label: json.dumps(asdict(result.terms)) for label, result in results.items()}
+        terms = {label: json.dumps(result.terms.to_dict()) for label, result in results.items()}
         frame = Results(results).to_polars().with_columns(
             panel=pl.lit(part.panel.title), x=pl.lit(float(x)), terms=pl.col("policy").replace_strict(terms)
         )  # fmt: skip
@@ -69,7 +61,7 @@ def _frame(experiment: Experiment, part: PanelData) -> pl.DataFrame:
     return pl.concat(frames).select("panel", "x", pl.exclude("panel", "x"))
 
 
-def facts(seed: int, quick: bool, simulated: float, total: float, cluster: object | None) -> dict[str, str]:
+def facts(*, seed: int, quick: bool, simulated: float, total: float, cluster: object | None) -> dict[str, str]:
     """What made the report, for its head."""
     made = versions()
     return {

@@ -134,7 +134,7 @@ def _badge(verdict: str) -> str:
 
 def _overview(sections: list[Section]) -> str:
     rows = "".join(
-        f'<tr><td><a href="#{s.experiment.name}">{escape(_short(s.experiment))}</a></td>'
+        f'<tr><td><a href="#{s.experiment.name}">{escape(_called(s.experiment))}</a></td>'
         f"<td>{escape(claim.claim)}</td><td>{_badge(claim.verdict)}</td></tr>"
         for s in sections
         for claim in s.claims
@@ -144,7 +144,7 @@ def _overview(sections: list[Section]) -> str:
     return f'<div class="wide"><table class="overview"><thead>{head}</thead><tbody>{rows}</tbody></table></div>'
 
 
-def _short(experiment: Experiment) -> str:
+def _called(experiment: Experiment) -> str:
     name = experiment.name
     return f"{name[0]}({name[1:]})" if name[0].isdigit() else name
 

@@ -18,7 +18,13 @@ __all__ = ["Policy", "all_policies", "get_policy"]
 
 
 def all_policies() -> dict[str, type[Policy]]:
-    """Every policy class by id, in alphabetical order."""
+    """Every policy class by id, in alphabetical order.
+
+    Examples
+    --------
+    >>> all_policies()["pe-cs"].__name__
+    'PECS'
+    """
     return dict(sorted(registry().items()))
 
 

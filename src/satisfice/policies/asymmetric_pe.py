@@ -45,7 +45,7 @@ class AsymmetricPE(Policy):
 
     @staticmethod
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
-        return compare(problem, state, problem.reference, int(problem.params[0]))
+        return compare(problem, state, problem.reference, int(problem.params.kappa))
 
 
 def check_kappa(policy: str, kappa: int) -> None:

@@ -14,16 +14,17 @@ other plain functions and the `rng` (a `numpy.random.Generator`), and nothing el
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from satisfice.errors import InvalidPolicy
-from satisfice.problem import BestReward, FixedThreshold, ReferenceArm, Setting, arm_index
+from satisfice.policies.params import make_params
+from satisfice.problem import Setting, arm_index
 
 # The arm of a lease that means "every arm in order, this many times over" (the paper's "k_t = t").
 SWEEP = -1
@@ -38,7 +39,7 @@ class Problem(NamedTuple):
     reference: int  # the known reference arm ell, always the last arm; -1 when there is none
     mu0: float  # the fixed threshold; nan when there is none
     bounded: bool  # whether every reward is known to lie within [0, 1]
-    params: NDArray[np.float64]  # the policy's own parameters, in the order of its fields
+    params: Any  # the policy's own parameters by the names of its fields: a named tuple of floats
     binary: bool = False  # whether every reward is known to be 0 or 1
     sigma: float = 0.5  # the rewards are sub-Gaussian with this standard deviation: half the range, where there is one
 
@@ -63,19 +64,25 @@ class Policy:
     """The parent of every policy. The fields of a subclass are its parameters (numbers), with defaults.
 
     Class attributes to set: `id`, `settings` (the settings that it serves), `summary` (one line), and
-    where they differ from the defaults `needs_horizon` and `bounded_only`.
+    where they differ from the defaults `needs_horizon` and `bounded_only`. `version` counts the rule's
+    changes: raise it whenever the rule remembers something else or decides otherwise from the same state,
+    so that a study that is under way knows that its memory is of another time and starts it anew.
+
+    A subclass with an `id` is found by it (`get_policy`); an id that another class has is an error, except
+    that a class may be defined again, as in a notebook. `class Mine(Policy, register=False)` stays unknown.
     """
 
     id: ClassVar[str]
     settings: ClassVar[tuple[type[Setting], ...]]
     summary: ClassVar[str]
+    version: ClassVar[int] = 1
     needs_horizon: ClassVar[bool] = True
     bounded_only: ClassVar[bool] = False
 
-    def __init_subclass__(cls, **kwargs: object) -> None:
+    def __init_subclass__(cls, register: bool = True, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
-        if "id" in cls.__dict__:
-            _registry[cls.id] = cls
+        if register and "id" in cls.__dict__:
+            _register(cls)
 
     @staticmethod
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
@@ -127,9 +134,9 @@ def arrange(costs: ArrayLike, setting: Setting, names: Sequence[str]) -> NDArray
     can never be optimal and are left out, and it comes last, after the arms of its own cost.
     """
     price = np.asarray(costs, dtype=np.float64)
-    if not isinstance(setting, ReferenceArm):
+    if setting.reference is None:
         return np.argsort(price, kind="stable")
-    ell = arm_index(setting.arm, names)
+    ell = arm_index(setting.reference, names)
     kept = np.flatnonzero((price <= price[ell]) & (np.arange(len(price)) != ell))
     return np.append(kept[np.argsort(price[kept], kind="stable")], ell)
 
@@ -149,11 +156,11 @@ def make_problem(
     return Problem(
         costs=np.asarray(costs, dtype=np.float64)[order],
         horizon=int(horizon or 0),
-        alpha=float(setting.alpha) if isinstance(setting, (BestReward, ReferenceArm)) else 0.0,
-        reference=len(order) - 1 if isinstance(setting, ReferenceArm) else -1,
-        mu0=float(setting.mu0) if isinstance(setting, FixedThreshold) else math.nan,
+        alpha=float(setting.alpha),
+        reference=-1 if setting.reference is None else len(order) - 1,
+        mu0=float(setting.mu0),
         bounded=bounded,
-        params=np.array(list(policy.params.values()), dtype=np.float64),
+        params=make_params(policy.params),
         binary=binary,
         sigma=sigma if sigma is not None else 0.5 if bounded else 1.0,
     )
@@ -193,3 +200,35 @@ def mean(state: State, arm: int) -> float:
 def registry() -> dict[str, type[Policy]]:
     """Every policy class by id."""
     return _registry
+
+
+def _register(cls: type[Policy]) -> None:
+    """Make a class known by its id."""
+    old = _registry.get(cls.id)
+    if old is not None and (old.__module__, old.__qualname__) != (cls.__module__, cls.__qualname__):
+        raise InvalidPolicy(f"{cls.__qualname__}: the id {cls.id!r} belongs to {old.__module__}.{old.__qualname__}")
+    _registry[cls.id] = cls
+
+
+@contextmanager
+def registered(*classes: type[Policy]) -> Iterator[None]:
+    """Within this block, and no longer, the `classes` and those that are defined in it are known by their ids.
+
+    Examples
+    --------
+    >>> with registered():
+    ...     class Mine(Policy):
+    ...         id = "mine"
+    ...     "mine" in registry()
+    True
+    >>> "mine" in registry()
+    False
+    """
+    before = dict(_registry)
+    try:
+        for cls in classes:
+            _register(cls)
+        yield
+    finally:
+        _registry.clear()
+        _registry.update(before)

@@ -47,7 +47,7 @@ class ETCCS(Policy):
     @staticmethod
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
         arms = len(problem.costs)
-        sweeps = exploration(problem.horizon, arms, problem.params[0]) - state.pulls.min()
+        sweeps = exploration(problem.horizon, arms, problem.params.c) - state.pulls.min()
         if sweeps > 0:
             return SWEEP, sweeps
         width = math.sqrt(2 * math.log(problem.horizon))

@@ -11,34 +11,56 @@ from numpy.typing import NDArray
 
 from satisfice.errors import InvalidPolicy
 from satisfice.policies.beliefs import (
-    DELTA,
-    GROWTH,
-    PATIENCE,
-    ROOT,
-    Table,
+    Beliefs,
+    about,
     believe,
+    best_found,
     noise,
-    normal_cdf,
     offer,
     opponents,
     remaining,
     root,
     weigh,
 )
+from satisfice.policies.compiled import inline
 from satisfice.policies.contract import Lease, Policy, Problem, State
 from satisfice.problem import BestReward, FixedThreshold, ReferenceArm
-from satisfice.statistics import proved, proved_fixed
+from satisfice.proofs import Case, against, certified, equal_levels, level, make_case
 
-# What the rule remembers: the certified arm + 1 (0: none; kept without a horizon only) and when to look into that
-# again; then for every arm until which step it need not be looked at, since when it is passed over, and because of
-# which arm + 1 (0: it is not; the number of arms + 1: because of the fixed threshold). All of it may be forgotten.
-CERTIFIED, CHECKED, ARMS = 0, 1, 2
+Ints = NDArray[np.int64]
+
 # A lease of the arm that is being played, as a share of its pulls; what is settled is also looked into this seldom.
 CALM = 0.1
 # While evidence is bought for one candidate, the others are looked at after so many leases.
 WAIT = 4
 # Without a horizon, a proof may cost this much per pull so far, in units of reward.
 WORTH = 0.05
+
+
+class Memory(NamedTuple):
+    """What the rule remembers, as views of `state.ints`. All of it may be forgotten."""
+
+    certified: Ints  # (1,) the certified arm + 1 (0: none; kept without a horizon only)
+    checked: Ints  # (1,) when to look into that again
+    until: Ints  # (arms,) the step until which an arm need not be looked at
+    since: Ints  # (arms,) since when it is passed over
+    because: Ints  # (arms,) by which opponent + 1 (0: it is not passed over)
+
+
+@inline
+def recall(state: State) -> Memory:
+    """The memory of the rule, by name."""
+    ints = state.ints
+    return Memory(ints[0:1], ints[1:2], ints[2::3], ints[3::3], ints[4::3])
+
+
+class Survey(NamedTuple):
+    """What looking at the candidates found."""
+
+    leader: int  # the first candidate with which staying loses less; -1: none
+    ratio: float  # the largest ratio of what evidence may save to its price
+    arm: int  # the arm to pull for it; -1: no evidence is worth its price
+    whose: int  # the candidate that it is about
 
 
 @dataclass(frozen=True)
@@ -77,9 +99,9 @@ class GLR(Policy):
         Standard deviation of the rewards where they are not known to lie within [0, 1] (Gaussian tests); 0 (the
         default) stands for that of the instance, or half the range of rewards that have one.
 
-    Proved: with probability at least `1 - delta`, no verdict (`verdict`) that is certified and no arm that it calls
-    refuted is wrong at any time whatsoever, for rewards within [0, 1] or Gaussian ones of standard deviation `sigma`,
-    by Ville's inequality for the mixture martingale of two arms (Robbins, 1970; Kaufmann and Koolen, 2021) and a union
+    Proved: with probability at least `1 - delta`, no arm that `satisfice.proofs` calls certified or refuted is called
+    so wrongly, at any time whatsoever, for rewards within [0, 1] or Gaussian ones of standard deviation `sigma`, by
+    Ville's inequality for the mixture martingale of two arms (Robbins, 1970; Kaufmann and Koolen, 2021) and a union
     over all pairs of arms. The mean that sets the threshold must be at least 0 (`1 - alpha` times a negative one is out
     of its own reach). Only measured, in benchmarks/regret.py and benchmarks/reliability.py: the regret, and how rarely
     the arm that is settled on without a certificate is a costly mistake. There is no regret bound.
@@ -115,199 +137,101 @@ class GLR(Policy):
                 raise InvalidPolicy(f"glr: {name} = {value}; it must be {accepted}")
 
     def memory(self, arms: int) -> tuple[int, int]:
-        return ARMS + 3 * arms, 0
+        return 2 + 3 * arms, 0
 
     @staticmethod
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
-        arms = len(problem.costs)
-        ints = state.ints
-        growth = problem.params[GROWTH]
+        growth = problem.params.growth
         if not problem.bounded:
             # The scale of the rewards is not known, so that an arm without one would be judged by those of the others.
-            for k in range(arms):
+            for k in range(len(problem.costs)):
                 if state.pulls[k] == 0:
                     return k, 1
+        memory = recall(state)
         if problem.horizon == 0:
-            if t >= ints[CHECKED]:
-                ints[CERTIFIED], ints[CHECKED] = proved_arm(problem, state) + 1, t + 1 + int(CALM * t)
-            if ints[CERTIFIED] > 0:
-                arm = ints[CERTIFIED] - 1
+            if t >= memory.checked[0]:
+                memory.certified[0], memory.checked[0] = proved_arm(problem, state) + 1, t + 1 + int(CALM * t)
+            if memory.certified[0] > 0:
+                arm = memory.certified[0] - 1
                 return arm, 1 + int(CALM * state.pulls[arm])
-        table, top = believe(problem, state)
-        left = remaining(problem, t)
-        leader, most, wanted, whose = -1, 1.0, -1, -1
-        for look in range(2):
-            leader, waiting = -1, 0
-            for i in range(arms):
-                until, since, because = ARMS + 3 * i, ARMS + 3 * i + 1, ARMS + 3 * i + 2
-                if t < ints[until] and i != top and (look == 0 or ints[because] > 0):
-                    waiting += ints[because] == 0
-                    continue
-                stay, go, ratio, arm, opponent = weigh(problem, table, top, left, i)
-                if stay <= go:
-                    leader = i
-                    ratio *= problem.params[PATIENCE]
-                elif ratio <= 1.0:
-                    ints[until] = t + 1 + int(CALM * t)
-                passed = stay > go and ratio <= 1.0
-                if passed and ints[because] == 0:
-                    ints[since] = t
-                ints[because] = opponent + 1 if passed else 0
-                if ratio > most:
-                    most, wanted, whose = ratio, arm, i
-                if leader >= 0:
-                    break
-            if wanted >= 0 or waiting == 0:
-                break
-        if wanted >= 0:
-            # What is at stake falls about e-fold with each nat, so that log(most) of them are still to be bought.
-            more = int(growth * (1.0 + 0.5 * math.log(most)) * state.pulls[wanted])
-            for i in range(arms if leader < 0 else leader):
-                if i != whose and t >= ints[ARMS + 3 * i]:
-                    ints[ARMS + 3 * i] = t + WAIT * more
-            return wanted, 1 + more
-        if leader < 0:
+        beliefs, top = believe(problem, state)
+        found = survey(problem, memory, beliefs, top, t)
+        if found.arm >= 0:
+            # What is at stake falls about e-fold with each nat: log(ratio) of them are still to be bought.
+            more = int(growth * (1.0 + 0.5 * math.log(found.ratio)) * state.pulls[found.arm])
+            postpone(memory, found, t, t + WAIT * more)
+            return found.arm, 1 + more
+        if found.leader < 0:
             arm = best_found(problem, state, t)
             return arm, 1 + int(growth * state.pulls[arm])
         if problem.horizon == 0:
-            cost, arm = missing(problem, state, table, leader)
+            cost, arm = missing(problem, state, beliefs, found.leader)
             if cost <= WORTH * t:
                 return arm, 1 + int(growth * state.pulls[arm])
-        return leader, 1 + int(CALM * state.pulls[leader])
+        return found.leader, 1 + int(CALM * state.pulls[found.leader])
 
 
-class Verdict(NamedTuple):
-    """What a state says about the arms, in the order of the rule (ascending cost)."""
+@inline
+def survey(problem: Problem, memory: Memory, beliefs: Beliefs, top: int, t: int) -> Survey:
+    """Look at the candidates in order of cost, up to the leader, and remember who is passed over and why.
 
-    arm: int  # the leader: what is played when no more evidence is bought
-    certified: bool  # whether it is proved, at level delta, that the leader is the cheapest feasible arm
-    none: bool  # whether it looks as if no arm reached a fixed threshold; the leader is then the best one found
-    feasible: bool  # False when that is proved
-    risk: float  # the delta that must be allowed to call the leader certified, at most 1
-    belief: float  # believed probability that the leader (or `none`) is right: not a proof
-    opponent: int  # the arm that speaks most against the leader; the number of arms: a fixed threshold; -1: none
-    evidence: Table  # (arms,) nats by which each arm looks infeasible against its worst opponent; below 0: feasible
-    refuted_by: NDArray[np.int64]  # (arms,) the opponent that proves the arm infeasible at level delta; -1: none
-
-
-def verdict(problem: Problem, state: State, t: int) -> Verdict:
-    """What the rewards in `state` say, after `t` pulls in all; `problem` is one of the GLR policy.
-
-    Nothing is remembered and nothing drawn: the same sums give the same verdict, in whatever order they came.
+    Those that were told to wait are left out at first, and looked at too if nothing else is worth its price.
     """
-    arms = len(problem.costs)
-    first, last = opponents(problem)
-    leader = proved_arm(problem, state)
-    certified = leader >= 0
-    table, top = believe(problem, state)
-    worst = np.full(arms, -1, dtype=np.int64)
-    roots, nats = np.full(arms, -math.inf), np.full(arms, -math.inf)
-    for i in range(arms):
-        stay, go, _, _, worst[i] = weigh(problem, table, top, remaining(problem, t), i)
-        if worst[i] >= 0:
-            roots[i] = table[worst[i], ROOT]
-            nats[i] = math.copysign(0.5 * roots[i] ** 2, roots[i])
-        if leader < 0 and stay <= go:
-            leader = i
-    none = leader < 0
-    if none:
-        leader = best_found(problem, state, t)
-    doubt = sum(normal_cdf(-roots[i]) for i in range(arms) if none or problem.costs[i] < problem.costs[leader])
-    if not none:
-        doubt += sum(normal_cdf(root(problem, table, leader, j)) for j in range(first, last) if j != leader)
-    needed, surest = level(problem), math.inf
-    refuted_by = np.full(arms, -1, dtype=np.int64)
-    for i in range(arms):
-        against, by = max(
-            ((proof(problem, state, i, j), j) for j in range(first, last) if j != i), default=(-math.inf, -1)
-        )
-        if against >= needed:
-            refuted_by[i] = by
-        if problem.costs[i] < problem.costs[leader]:
-            surest = min(surest, against)
-        elif i == leader:
-            surest = min(surest, -against)
-    return Verdict(
-        arm=leader,
-        certified=certified,
-        none=none,
-        feasible=not bool((refuted_by >= 0).all()),
-        risk=min(float(problem.params[DELTA]) * math.exp(needed - max(surest, 0.0)), 1.0),
-        belief=max(1.0 - doubt, 0.0),
-        opponent=int(worst[leader]),
-        evidence=nats,
-        refuted_by=refuted_by,
-    )
+    left = remaining(problem, t)
+    until, since, because = memory.until, memory.since, memory.because
+    leader, most, wanted, whose = -1, 1.0, -1, -1
+    for look in range(2):
+        leader, waiting = -1, 0
+        for i in range(len(problem.costs)):
+            if t < until[i] and i != top and (look == 0 or because[i] > 0):
+                waiting += because[i] == 0
+                continue
+            stakes = weigh(problem, beliefs, top, left, i)
+            ratio = stakes.ratio
+            if stakes.stay <= stakes.go:
+                leader = i
+                ratio *= problem.params.patience
+            elif ratio <= 1.0:
+                until[i] = t + 1 + int(CALM * t)
+            passed = stakes.stay > stakes.go and ratio <= 1.0
+            if passed and because[i] == 0:
+                since[i] = t
+            because[i] = stakes.opponent + 1 if passed else 0
+            if ratio > most:
+                most, wanted, whose = ratio, stakes.arm, i
+            if leader >= 0:
+                break
+        if wanted >= 0 or waiting == 0:
+            break
+    return Survey(leader, most, wanted, whose)
 
 
-def best_found(problem: Problem, state: State, t: int) -> int:
-    """The arm with the largest upper confidence bound: what to play when no arm reaches a fixed threshold."""
-    sigma = noise(problem)
-    chosen, best = 0, -math.inf
-    for k in range(len(problem.costs)):
-        n = state.pulls[k]
-        if n == 0:
-            return k
-        bound = state.totals[k] / n + math.sqrt(math.log(t + 2.0) / (2.0 * n)) * (2.0 * sigma if sigma > 0.0 else 1.0)
-        if bound > best:
-            chosen, best = k, bound
-    return chosen
+@inline
+def postpone(memory: Memory, found: Survey, t: int, until: int) -> None:
+    """Let the candidates before the leader wait while evidence is bought about another one."""
+    for i in range(len(memory.until) if found.leader < 0 else found.leader):
+        if i != found.whose and t >= memory.until[i]:
+            memory.until[i] = until
 
 
-def level(problem: Problem) -> float:
-    """Nats that every comparison needs for all that is proved, ever, to be right with probability at least `1 - delta`.
-
-    What is said of two arms, either way, can be wrong only where their martingale is large: one event for each pair of
-    arms, for each arm and the known reference arm, or for each arm and the fixed threshold.
-    """
-    arms = len(problem.costs)
-    pairs = arms * (arms - 1) // 2
-    if problem.reference >= 0:
-        pairs = arms - 1
-    elif not math.isnan(problem.mu0):
-        pairs = arms
-    return math.log(max(pairs, 1) / problem.params[DELTA])
-
-
-def proof(problem: Problem, state: State, i: int, j: int) -> float:
-    """Evidence in nats, valid at any time, that `i` is infeasible against `j` (above 0) or feasible (below 0)."""
-    sigma = noise(problem)
-    n_i = state.pulls[i]
-    m_i = state.totals[i] / max(n_i, 1)
-    if j == len(problem.costs):
-        z = proved_fixed(n_i, m_i, problem.mu0, sigma)
-        return z if m_i < problem.mu0 else -z
+def case_of(problem: Problem, state: State) -> Case:
+    """The sums in `state`, ready for `satisfice.proofs`; `problem` is one of the GLR policy."""
     scale = 1.0 - problem.alpha
-    n_j = state.pulls[j]
-    m_j = state.totals[j] / max(n_j, 1)
-    z = proved(n_i, m_i, n_j, m_j, scale, sigma)
-    return z if m_i < scale * m_j else -z
+    return make_case(problem.costs, state.pulls, state.totals, scale, problem.reference, problem.mu0, noise(problem))
 
 
 def proved_arm(problem: Problem, state: State) -> int:
     """The arm that is proved, at level `delta`, to be feasible, with all cheaper ones proved not to be; -1: none."""
-    arms = len(problem.costs)
-    first, last = opponents(problem)
-    nats = level(problem)
-    bar = math.inf
-    for i in range(arms):
-        if problem.costs[i] > bar:
-            break
-        most = -math.inf
-        for j in range(first, last):
-            if j != i:
-                most = max(most, proof(problem, state, i, j))
-        if most <= -nats:
-            return i
-        if most < nats:
-            bar = problem.costs[i]
-    return -1
+    case = case_of(problem, state)
+    nobody = np.zeros(len(problem.costs), dtype=np.bool_)
+    return certified(case, equal_levels(case, problem.params.delta), nobody)
 
 
-def missing(problem: Problem, state: State, table: Table, leader: int) -> tuple[float, int]:
+def missing(problem: Problem, state: State, beliefs: Beliefs, leader: int) -> tuple[float, int]:
     """What the rest of a proof that `leader` is the arm to play would cost, and the arm to pull for it."""
     first, last = opponents(problem)
-    nats = level(problem)
+    case = case_of(problem, state)
+    nats = level(case, problem.params.delta)
     total, most, arm = 0.0, 0.0, leader
     for i in range(leader + 1):
         if i < leader and problem.costs[i] == problem.costs[leader]:
@@ -315,8 +239,10 @@ def missing(problem: Problem, state: State, table: Table, leader: int) -> tuple[
         lack, least, seller = 0.0, math.inf, i
         for j in range(first, last):
             if j != i:
-                z = proof(problem, state, i, j)
-                cost, dealer = offer(problem, table, i, j, root(problem, table, i, j))
+                z = against(case, i, j)
+                candidate, other = about(beliefs, i), about(beliefs, j)
+                cost, sold = offer(problem, candidate, other, root(problem, candidate, other))
+                dealer = j if sold else i
                 if i == leader:
                     lack = max(nats + z, 0.0)
                     total += lack * cost

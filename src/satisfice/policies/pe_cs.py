@@ -58,4 +58,4 @@ class PECS(Policy):
         ell = 0
         while state.ints[active + ell] == 0:
             ell += 1
-        return compare(problem, state, ell, int(problem.params[0]))
+        return compare(problem, state, ell, int(problem.params.kappa))

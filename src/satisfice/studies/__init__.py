@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 
+from satisfice.errors import StudyExists
 from satisfice.policies import Policy
 from satisfice.problem import Setting
 from satisfice.studies.config import make_config
 from satisfice.studies.records import Decision
-from satisfice.studies.replay import Replay, replay
+from satisfice.studies.replaying import Replay, replay
 from satisfice.studies.status import ArmStatus, Status, Verdict
 from satisfice.studies.storages import Storage, get_storage
 from satisfice.studies.study import Study
@@ -23,6 +23,7 @@ __all__ = [
     "Study",
     "Verdict",
     "create_study",
+    "delete_study",
     "get_storage",
     "list_studies",
     "load_study",
@@ -43,8 +44,17 @@ def create_study(
     binary: bool = False,
     expire_after: float | None = None,
     expire_as: float | None = None,
+    mature_after: float | None = None,
+    costs: str = "fixed",
+    cost_range: tuple[float, float] | None = None,
+    worth: float | None = None,
+    baseline: str | None = None,
+    holdout: float = 0.0,
+    budget: float | None = None,
+    session_ttl: float | None = None,
     seed: int | None = None,
-    clock: Callable[[], float] = time.time,
+    clock: Callable[[], float] | None = None,
+    load_if_exists: bool = False,
 ) -> Study:
     """Create a live study.
 
@@ -74,10 +84,35 @@ def create_study(
         Seconds after which a decision without a reward expires.
     expire_as : float, optional
         The reward that an expired decision counts as; by default it counts as nothing.
+    mature_after : float, optional
+        Seconds after which proofs no longer wait for the reward of a decision; by default `expire_after` where
+        `expire_as` is given. Proofs and intervals count decisions in their order, up to the first that is open, so that
+        rewards that are late because of their value prove nothing wrong.
+    costs : "fixed" or "told"
+        With "told", the numbers of `arms` are first guesses: the cost of a decision is told with its reward, and the
+        cheapest arm is the one with the smallest mean cost so far. With "fixed", told costs only enter the spending.
+    cost_range : (float, float), optional
+        Within which told costs lie. With it, the order of the arms by cost can be proved; without, it is believed.
+    worth : float, optional
+        What one unit of reward is worth, in the unit of the costs: what you would pay to have it. By default it is the
+        cost of the dearest arm.
+    baseline : str, optional
+        The arm that is served to the control group, and to all while the study is paused.
+    holdout : float
+        The share of decisions (of subjects, where they are named) that are the control group and get the baseline.
+    budget : float, optional
+        What finding out may cost, in the unit of the costs, beyond the arm that would win at the time. When it is
+        spent, the study serves that arm, and goes on learning from what it serves.
+    session_ttl : float, optional
+        Seconds for which a session keeps its arm, counted from its last decision; 1800 by default.
     seed : int, optional
         Seed of the policy's own random choices; drawn at random, and kept, by default.
-    clock : callable
-        Where the time comes from, in seconds since 1970.
+    clock : callable, optional
+        Where the time comes from, in seconds since 1970; by default the server's clock on PostgreSQL, else the
+        machine's.
+    load_if_exists : bool
+        Whether to open the study of this name if there is one. Its terms must be these, but for the costs and arms that
+        were changed since.
 
     Raises
     ------
@@ -92,12 +127,38 @@ def create_study(
     True
     """
     config = make_config(
-        name, arms, setting, policy, horizon, confidence, rewards, binary, expire_after, expire_as, seed
+        name,
+        arms,
+        setting,
+        policy=policy,
+        horizon=horizon,
+        confidence=confidence,
+        rewards=rewards,
+        binary=binary,
+        expire_after=expire_after,
+        expire_as=expire_as,
+        mature_after=mature_after,
+        costs=costs,
+        cost_range=cost_range,
+        worth=worth,
+        baseline=baseline,
+        holdout=holdout,
+        budget=budget,
+        session_ttl=session_ttl,
+        seed=seed,
     )
-    return Study(get_storage(storage).create(config), clock)
+    place = get_storage(storage)
+    try:
+        return Study(place.create(config), clock)
+    except StudyExists:
+        if not load_if_exists:
+            raise
+    ledger = place.open(config.name)
+    config.same_as(ledger.config, seed=seed is not None)
+    return Study(ledger, clock)
 
 
-def load_study(name: str, storage: str | Storage, *, clock: Callable[[], float] = time.time) -> Study:
+def load_study(name: str, storage: str | Storage, *, clock: Callable[[], float] | None = None) -> Study:
     """Open a study that `create_study` made, from this or any other process.
 
     Raises
@@ -116,5 +177,30 @@ def load_study(name: str, storage: str | Storage, *, clock: Callable[[], float] 
 
 
 def list_studies(storage: str | Storage) -> list[str]:
-    """The names of the studies in a storage, in the order of their creation."""
+    """The names of the studies in a storage, in the order of their creation.
+
+    Examples
+    --------
+    >>> list_studies(get_storage(None))
+    []
+    """
     return get_storage(storage, create=False).names()
+
+
+def delete_study(name: str, storage: str | Storage) -> None:
+    """Delete a study and its log, for good.
+
+    Raises
+    ------
+    UnknownStudy, StorageError
+
+    Examples
+    --------
+    >>> from satisfice import FixedThreshold
+    >>> here = get_storage(None)
+    >>> _ = create_study("answers", {"small": 0.2, "large": 8.0}, FixedThreshold(0.8), policy="ft-ucb", storage=here)
+    >>> delete_study("answers", here)
+    >>> list_studies(here)
+    []
+    """
+    get_storage(storage, create=False).delete(name)

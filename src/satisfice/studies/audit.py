@@ -1,18 +1,22 @@
-"""The audit of a study: rebuild its state from the log, and compare with the state that is kept."""
+"""The audit of a study: fold its whole log, and compare with the state that is kept."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from satisfice.studies.config import Config
-from satisfice.studies.machine import STANDIN, Machine
-from satisfice.studies.records import Asked, Event, Row, Settled
-from satisfice.studies.storages.base import Ledger
-from satisfice.studies.transitions import apply_change, settle
+from satisfice.errors import SatisficeError
+from satisfice.studies.folding import fold
+from satisfice.studies.machine import Machine
+from satisfice.studies.records import Asked, Entry, Outcome
+from satisfice.words import shorten
 
-# Where the search for overdue decisions stands is a note for speed, not part of the state.
-NOTES = ("scanned", "due")
+if TYPE_CHECKING:
+    from satisfice.studies.storages.base import View
+
+# So many differences are told at most.
+MOST = 20
 
 
 @dataclass(frozen=True)
@@ -37,52 +41,51 @@ class Audit:
         return f"{self.study}: the state does NOT agree with the log ({counted}): " + "; ".join(self.differences)
 
 
-def rebuild(config: Config, events: Iterable[Event]) -> tuple[Machine, list[str]]:
-    """The machine that a log makes, and what in the log cannot have happened."""
-    machine = Machine(config)
-    rows: dict[int, Row] = {}
-    odd: list[str] = []
-    for event in events:
-        if event.seq != machine.version + 1:
-            odd.append(f"event {event.seq} follows event {machine.version}")
-        machine.clock = event.at
-        if isinstance(event, Asked):
-            if event.reason == STANDIN:
-                machine.prepare()
-                machine.serve(event.arm, STANDIN)
-            else:
-                served = machine.ask()
-                if served != (event.arm, event.reason):
-                    odd.append(f"decision {event.id} is arm {event.arm} ({event.reason}), the log makes it {served}")
-            rows[event.id] = Row(event.id, event.seq, event.arm, event.reason, event.lease, event.subject, event.at)
-        elif isinstance(event, Settled):
-            row = rows.get(event.id)
-            if row is None or event.nth != row.entries + 1:
-                odd.append(f"reward {event.nth} of decision {event.id} is out of place")
-                continue
-            settle(machine, row, event.status, event.reward)
-            rows[event.id] = row._replace(status=event.status, reward=event.reward, entries=event.nth)
-        else:
-            apply_change(machine, event.kind, event.arm, event.cost)
-    return machine, odd
+class _Checked:
+    """A log that notes what in it cannot have happened, while it is read."""
+
+    def __init__(self, view: View) -> None:
+        self.view, self.config, self.now = view, view.config, view.now
+        self.rows = view.rows
+        self.odd: list[str] = []
+        self.decisions = self.rewards = 0
+
+    def events(self, until: int | None = None) -> Iterator[object]:
+        for place, event in enumerate(self.view.events(until), 1):
+            if event.seq != place:
+                self.odd.append(f"event {event.seq} is at place {place}")
+            if event.kind == "archive":
+                self.decisions = event.data["through"]  # type: ignore[assignment]
+            yield event
+
+    def chains(self) -> Iterator[tuple[Asked, list[Entry]]]:
+        for asked, entries in self.view.chains():
+            if asked.id != self.decisions + 1:
+                self.odd.append(f"decision {asked.id} follows decision {self.decisions}")
+            self.decisions = asked.id
+            was: tuple[str, float | None, float | None] = (Outcome.OPEN, None, None)
+            for nth, entry in enumerate(entries, 1):
+                if entry.nth != nth or entry.arm != asked.arm or (entry.was, entry.was_reward, entry.was_cost) != was:
+                    self.odd.append(f"entry {entry.nth} of decision {asked.id} does not follow from the one before")
+                was = entry.outcome, entry.reward, entry.cost
+            self.rewards += was[1] is not None
+            yield asked, entries
 
 
-def audit(ledger: Ledger) -> Audit:
-    """Compare the state of a study with its log. Others may use the study meanwhile."""
-    with ledger as machine:
-        version = machine.version
-        kept: dict[str, object] = {**machine.book(), **machine.memory()}
-    rebuilt, odd = rebuild(ledger.config, ledger.log(until=version))
-    made: dict[str, object] = {**rebuilt.book(), **rebuilt.memory()}
-    if rebuilt.version != version:
-        odd.append(f"the state is at event {version}, the log at {rebuilt.version}")
-    for key in kept:
-        if key not in NOTES and repr(kept[key]) != repr(made[key]):
-            odd.append(f"{key}: the state has {_short(kept[key])}, the log makes {_short(made[key])}")
-    rewards = sum(arm.pulls for arm in rebuilt.arms)
-    return Audit(ledger.config.name, rebuilt.version, rebuilt.decisions, rewards, tuple(odd))
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 200 else text[:200] + "..."
+def audit(view: View) -> Audit:
+    """Compare the state of a study with its log, in memory that does not grow with it."""
+    kept: Machine = view.machine
+    checked = _Checked(view)
+    try:
+        made = fold(view.config, checked, kept.frontier.last)  # type: ignore[arg-type]
+    except (SatisficeError, LookupError, TypeError, ValueError) as error:
+        found = (*checked.odd[:MOST], f"the log cannot be followed: {error}")
+        return Audit(view.config.name, kept.seq, kept.decisions, checked.rewards, found)
+    odd = checked.odd[:MOST]
+    theirs, ours = made.to_dict(), kept.to_dict()
+    for key, value in ours.items():
+        if key != "notes" and value != theirs[key]:
+            odd.append(
+                f"{key}: the state has {shorten(repr(value), 200)}, the log makes {shorten(repr(theirs[key]), 200)}"
+            )
+    return Audit(view.config.name, made.seq, made.decisions, sum(arm.pulls for arm in made.arms), tuple(odd))

@@ -6,14 +6,14 @@ import dataclasses
 import math
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from numbers import Integral, Real
 from typing import cast
 
-from satisfice.errors import InvalidStudy
+from satisfice.errors import InvalidStudy, SatisficeError, StorageError
 from satisfice.policies import Policy, get_policy
-from satisfice.problem import MAX_ARMS, SETTINGS, FixedThreshold, ReferenceArm, Setting, arm_index
+from satisfice.problem import MAX_ARMS, FixedThreshold, ReferenceArm, Setting, arm_index
 
 DEFAULT_CONFIDENCE = 0.95
 
@@ -34,6 +34,14 @@ class Config:
     expire_after: float | None  # seconds
     expire_as: float | None  # the reward of an expired decision; None counts as nothing
     seed: int
+    mature_after: float | None = None  # seconds after which proofs no longer wait for a decision's reward
+    costs: str = "fixed"  # or "told": the costs of the arms are first guesses, and their means are learned
+    cost_range: tuple[float, float] | None = None  # told costs lie within it
+    worth: float | None = None  # what one unit of reward is worth, in the unit of the costs
+    baseline: str | None = None  # the arm that is served to the control group, and while the study is paused
+    holdout: float = 0.0  # the share of the control group
+    budget: float | None = None  # what finding out may cost beyond the arm that would win now
+    session_ttl: float | None = None  # seconds for which a session keeps its arm
 
     @cached_property
     def offset(self) -> float:
@@ -42,7 +50,7 @@ class Config:
         `(1 - alpha) x mean` only keeps its meaning when rewards are divided by a number. So the range is moved
         only where alpha plays no part, or where it begins below 0; then alpha is a share of the way up from `low`.
         """
-        if isinstance(self.setting, FixedThreshold) or getattr(self.setting, "alpha", 0.0) == 0.0:
+        if self.setting.alpha == 0.0:
             return self.low
         return min(self.low, 0.0)
 
@@ -54,33 +62,48 @@ class Config:
         """A mean on [0, 1], on the scale of the rewards."""
         return self.offset + (self.high - self.offset) * value
 
-    @property
+    @cached_property
     def scaled_setting(self) -> Setting:
         """The setting for rewards on [0, 1]."""
-        if isinstance(self.setting, FixedThreshold):
-            return FixedThreshold(self.scale(self.setting.mu0))
-        return self.setting
+        return self.setting if math.isnan(self.setting.mu0) else FixedThreshold(self.scale(self.setting.mu0))
 
     def to_dict(self) -> dict[str, object]:
         """Plain data that `from_dict` reads back."""
         data = {field.name: getattr(self, field.name) for field in fields(self)}
-        data["setting"] = {"kind": self.setting.kind, **asdict(self.setting)}
+        data["setting"] = self.setting.to_dict()
         data["policy"] = {"id": self.policy.id, "params": self.policy.params}
         data["arms"] = [list(arm) for arm in self.arms]
         return data
 
+    def same_as(self, other: Config, *, seed: bool) -> None:
+        """Raise `InvalidStudy` where the terms of a study that is there already are others."""
+        for field in fields(self):
+            mine, theirs = getattr(self, field.name), getattr(other, field.name)
+            if mine != theirs and (seed or field.name != "seed"):
+                raise InvalidStudy(
+                    f"the study {self.name!r} is there already with other terms: its {field.name} is {shown(theirs)}, "
+                    f"not {shown(mine)}; change it by its methods, or choose another name",
+                    parameter=field.name,
+                )
+
     @classmethod
     def from_dict(cls, data: Mapping[str, object]) -> Config:
-        """The terms from the data of `to_dict`."""
+        """The terms from the data of `to_dict`, of this release or an older one."""
         values = dict(data)
-        setting = dict(cast("dict[str, object]", values["setting"]))
+        unknown = values.keys() - {field.name for field in fields(cls)}
+        if unknown:
+            raise StorageError(
+                f"the study {values.get('name')!r} was made by a newer release of satisfice (it has "
+                f"{', '.join(sorted(unknown))}); upgrade satisfice to open it"
+            )
         policy = cast("dict[str, dict[str, float]]", values["policy"])
-        kind = SETTINGS[str(setting.pop("kind"))]
-        values["setting"] = kind(**setting)
+        values["setting"] = Setting.from_dict(cast("dict[str, object]", values["setting"]))
         values["policy"] = type(get_policy(cast(str, policy["id"])))(**policy["params"])
         values["arms"] = tuple(
             (str(name), float(cost)) for name, cost in cast("list[tuple[str, float]]", values["arms"])
         )
+        if values.get("cost_range") is not None:
+            values["cost_range"] = tuple(cast("list[float]", values["cost_range"]))
         return cls(**values)  # type: ignore[arg-type]
 
 
@@ -88,28 +111,36 @@ def make_config(
     name: str,
     arms: Mapping[str, float],
     setting: Setting,
-    policy: str | Policy | type[Policy],
-    horizon: int | float | None,
-    confidence: float | None,
-    rewards: tuple[float, float],
-    binary: bool,
-    expire_after: float | None,
-    expire_as: float | None,
-    seed: int | None,
+    *,
+    policy: str | Policy | type[Policy] = "glr",
+    horizon: int | float | None = None,
+    confidence: float | None = None,
+    rewards: tuple[float, float] = (0.0, 1.0),
+    binary: bool = False,
+    expire_after: float | None = None,
+    expire_as: float | None = None,
+    mature_after: float | None = None,
+    costs: str = "fixed",
+    cost_range: tuple[float, float] | None = None,
+    worth: float | None = None,
+    baseline: str | None = None,
+    holdout: float = 0.0,
+    budget: float | None = None,
+    session_ttl: float | None = None,
+    seed: int | None = None,
 ) -> Config:
     """Checked terms. Raises `InvalidStudy`, `InvalidSetting` or `InvalidPolicy`."""
-    if not isinstance(name, str) or not name.strip() or len(name) > 200:
-        raise InvalidStudy(f"the name {name!r} of the study must be a text of 1 to 200 characters")
+    check_text("the name of the study", name)
     if not isinstance(arms, Mapping) or not 1 <= len(arms) <= MAX_ARMS:
         raise InvalidStudy(f'arms must be names and costs, such as {{"small": 0.2, "large": 8.0}}; got {shown(arms)}')
     priced = tuple((check_name(arm), check_cost(arm, cost)) for arm, cost in arms.items())
     if not isinstance(setting, Setting):
         raise InvalidStudy(f"setting = {shown(setting)}; use BestReward, ReferenceArm or FixedThreshold")
-    if isinstance(setting, ReferenceArm):
+    if setting.reference is not None:
         names = [arm for arm, _ in priced]
-        setting = ReferenceArm(names[arm_index(setting.arm, names)], setting.alpha)
+        setting = ReferenceArm(names[arm_index(setting.reference, names)], setting.alpha)
     low, high = _range(rewards)
-    if isinstance(setting, FixedThreshold) and not low <= setting.mu0 <= high:
+    if setting.mu0 < low or setting.mu0 > high:
         raise InvalidStudy(f"mu0 = {setting.mu0:g} is outside the range of the rewards, [{low:g}, {high:g}]")
     if horizon is not None and not (is_number(horizon) and horizon >= 1 and float(horizon).is_integer()):
         raise InvalidStudy(f"horizon = {shown(horizon)}; it must be a whole number of decisions of at least 1")
@@ -117,12 +148,34 @@ def make_config(
         raise InvalidStudy(f"confidence = {shown(confidence)}; it must be between 0 and 1, such as 0.95")
     if expire_after is not None and not (is_number(expire_after) and expire_after > 0):
         raise InvalidStudy(f"expire_after = {shown(expire_after)}; it must be a number of seconds above 0")
+    if mature_after is not None and not (is_number(mature_after) and mature_after > 0):
+        raise InvalidStudy(f"mature_after = {shown(mature_after)}; it must be a number of seconds above 0")
+    if mature_after is None and expire_as is not None:
+        mature_after = expire_after
     if expire_as is not None and not (is_number(expire_as) and low <= expire_as <= high):
         raise InvalidStudy(f"expire_as = {shown(expire_as)} is outside the range of the rewards, [{low:g}, {high:g}]")
     if binary and expire_as is not None and expire_as not in (low, high):
         raise InvalidStudy(f"expire_as = {expire_as!r}; a reward of this study is {low:g} or {high:g}")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0):
         raise InvalidStudy(f"seed = {shown(seed)}; it must be a whole number of at least 0")
+    if costs not in ("fixed", "told"):
+        raise InvalidStudy(f"costs = {shown(costs)}; it is 'fixed' or 'told'", parameter="costs")
+    if cost_range is not None:
+        least, most = _range(cost_range, "cost_range", "cost")
+        if least < 0 or any(not least <= cost <= most for _, cost in priced):
+            raise InvalidStudy(
+                f"cost_range = {cost_range!r}; it begins at 0 or above, and every first guess lies within it"
+            )
+        cost_range = least, most
+    if baseline is not None and baseline not in [arm for arm, _ in priced]:
+        raise InvalidStudy(f"baseline = {shown(baseline)}; it must be one of the arms", parameter="baseline")
+    if not (is_number(holdout) and 0.0 <= holdout < 1.0) or (holdout and baseline is None):
+        raise InvalidStudy(
+            f"holdout = {shown(holdout)}; it must be a share from 0 to below 1, with a baseline to serve to it"
+        )
+    for what, value in (("worth", worth), ("budget", budget), ("session_ttl", session_ttl)):
+        if value is not None and not (is_number(value) and value > 0):
+            raise InvalidStudy(f"{what} = {shown(value)}; it must be a number above 0", parameter=what)
     rule, level = _policy(policy, confidence)
     config = Config(
         name=name.strip(),
@@ -137,9 +190,25 @@ def make_config(
         expire_after=None if expire_after is None else float(expire_after),
         expire_as=None if expire_as is None else float(expire_as),
         seed=secrets.randbits(64) if seed is None else int(seed),
+        mature_after=None if mature_after is None else float(mature_after),
+        costs=costs,
+        cost_range=cost_range,
+        worth=None if worth is None else float(worth),
+        baseline=baseline,
+        holdout=float(holdout),
+        budget=None if budget is None else float(budget),
+        session_ttl=None if session_ttl is None else float(session_ttl),
     )
     config.policy.check(config.setting, config.horizon, True)
-    return config
+    if worth is None:
+        return config
+    if "exchange" not in rule.params:
+        raise InvalidStudy(
+            f"worth = {worth:g} says nothing to {rule.id}; glr weighs costs against rewards", parameter="worth"
+        )
+    # Inside, one unit is the whole range of the rewards.
+    exchange = config.worth * (config.high - config.offset)  # type: ignore[operator]
+    return dataclasses.replace(config, policy=dataclasses.replace(rule, exchange=exchange))  # type: ignore[call-arg]
 
 
 def is_number(value: object) -> bool:
@@ -153,11 +222,22 @@ def shown(value: object) -> str:
     return text if len(text) <= 80 and "\n" not in text else f"a {type(value).__name__}"
 
 
+def check_text(what: str, value: object, error: type[SatisficeError] = InvalidStudy) -> str:
+    """A name, a subject or a key: a text of 1 to 200 characters that every storage can keep."""
+    if (
+        not isinstance(value, str)
+        or not value.strip()
+        or len(value) > 200
+        or "\0" in value
+        or any("\ud800" <= letter <= "\udfff" for letter in value)
+    ):
+        raise error(f"{what} is {shown(value)}; it must be a text of 1 to 200 characters")
+    return value
+
+
 def check_name(name: object) -> str:
     """The name of an arm, or `InvalidStudy`."""
-    if not isinstance(name, str) or not name or len(name) > 200:
-        raise InvalidStudy(f"the name {name!r} of an arm must be a text of 1 to 200 characters")
-    return name
+    return check_text("the name of an arm", name)
 
 
 def check_cost(name: str, cost: object) -> float:
@@ -171,13 +251,13 @@ def check_cost(name: str, cost: object) -> float:
     return price
 
 
-def _range(rewards: tuple[float, float]) -> tuple[float, float]:
+def _range(ends: tuple[float, float], what: str = "rewards", thing: str = "reward") -> tuple[float, float]:
     try:
-        low, high = (float(end) for end in rewards)
+        low, high = (float(end) for end in ends)
     except (TypeError, ValueError):
-        raise InvalidStudy(f"rewards = {shown(rewards)}; give the range of a reward as (lowest, highest)") from None
+        raise InvalidStudy(f"{what} = {shown(ends)}; give the range of a {thing} as (lowest, highest)") from None
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise InvalidStudy(f"rewards = {rewards!r}; the lowest must be below the highest, both finite")
+        raise InvalidStudy(f"{what} = {ends!r}; the lowest must be below the highest, both finite")
     return low, high
 
 

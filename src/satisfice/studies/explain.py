@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from typing import cast
 
 from satisfice.policies.contract import SWEEP
-from satisfice.studies.audit import rebuild
-from satisfice.studies.machine import AGAIN, EXTRA, INTERIM, LEASE
-from satisfice.studies.records import Row
-from satisfice.studies.status import Status, make_status
-from satisfice.studies.storages.base import Ledger
+from satisfice.studies.folding import advance
+from satisfice.studies.machine import Machine
+from satisfice.studies.records import Decision, Entry, Reason, Row
+from satisfice.studies.report import make_status
+from satisfice.studies.state import OF_LEASE
+from satisfice.studies.status import Status
+from satisfice.studies.storages.base import View
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,8 @@ class Explanation:
     place: int  # which decision of the lease it is, from 1
     asked_at: float
     subject: str | None
+    session: str | None
+    chance: float  # with which this arm was served at that moment
     status: Status  # just before the decision
     sentence: str
 
@@ -38,38 +43,86 @@ class Explanation:
         return f"{self.sentence}\nWhat was known then:\n{self.status}"
 
 
-def explain(ledger: Ledger, row: Row) -> Explanation:
+def explain(view: View, row: Row) -> Explanation:
     """Explain a decision of the log."""
-    machine, _ = rebuild(ledger.config, ledger.log(until=row.seq - 1))
-    status = make_status(machine)
-    machine.prepare()
-    lease, arm = machine.lease, machine.arms[row.arm].name
-    wanted = None if lease.arm == SWEEP else machine.arms[machine.order[lease.arm]].name
-    policy, known = ledger.config.policy.label, f"{machine.t:,} rewards"
+    machine, place = before(view, row)
+    status = make_status(machine, row.at)
+    lease, arm = (
+        next(
+            (event.data for event in view.events() if event.kind == "make_lease" and event.data["number"] == row.lease),
+            {},
+        ),
+        machine.arms[row.arm].name,
+    )
+    pulls, index = cast(int, lease.get("pulls", 0)), cast(int, lease.get("arm", row.arm))
+    wanted = None if index == SWEEP else machine.arms[index].name
+    policy, known = view.config.policy.label, f"{machine.t:,} rewards"
     what = "every arm in turn" if wanted is None else f"'{wanted}'"
-    turns = f"{lease.pulls:,} time{'s' if lease.pulls != 1 else ''}"
-    when = datetime.fromtimestamp(row.asked_at, UTC).isoformat(sep=" ", timespec="seconds")
+    turns = f"{pulls:,} time{'s' if pulls != 1 else ''}"
+    when = datetime.fromtimestamp(row.at, UTC).isoformat(sep=" ", timespec="seconds")
     text = f"Decision {row.id} ({when}) is '{arm}'. "
-    if row.reason == LEASE:
-        text += f"With {known} known, {policy} wants {what} {turns}; this is pull {lease.handed + 1:,}."
-    elif row.reason in (INTERIM, EXTRA):
+    if row.reason == Reason.LEASE:
+        text += f"With {known} known, {policy} wants {what} {turns}; this is pull {place:,}."
+    elif row.reason in (Reason.INTERIM, Reason.EXTRA):
         text += f"{policy} wanted {what} {turns}; all are handed out, and not all rewards are in ({known} so far). "
-        if row.reason == INTERIM:
-            text += "Until then the arm that would win now is played."
+        if row.reason == Reason.INTERIM:
+            text += "Until then it plays what it would play if they came as expected."
         else:
-            text += f"Every {AGAIN}th time until then the lease's arm is played once more, in case they never come."
-    else:
+            text += "Some of them are lost, so that the lease's arm is played once more."
+    elif row.reason == Reason.STANDIN:
         text += f"{policy} wanted {what}, which was excluded; '{arm}' is the one that would win now among the others."
+    elif row.reason == Reason.TRIAL:
+        text += f"'{arm}' did not answer and rests; this is a trial, whether it answers again."
+    elif row.reason == Reason.RECORDED:
+        text += "Somebody else made it, and it was recorded here."
+    else:
+        text += f"It is {view_of(row, arm)}."
     return Explanation(
         id=row.id,
         arm=arm,
         reason=row.reason,
-        lease=lease.number,
+        lease=row.lease,
         lease_arm=wanted,
-        lease_pulls=lease.pulls,
-        place=lease.handed + 1,
-        asked_at=row.asked_at,
+        lease_pulls=pulls,
+        place=place,
+        asked_at=row.at,
         subject=row.subject,
+        session=row.session,
+        chance=row.chance,
         status=status,
         sentence=text,
     )
+
+
+def view_of(row: Row, arm: str) -> str:
+    """The reason of a decision that the policy did not make."""
+    return Decision(row.id, arm, row.reason, row.lease, row.subject, row.key, row.session).why
+
+
+def before(view: View, row: Row) -> tuple[Machine, int]:
+    """The state just before a decision, and which decision of its lease it is, from 1.
+
+    Entries are in no order among each other, so what was known is told by their time, and where two have the same
+    time by the last decision that the writer of an entry knew of.
+    """
+    machine, place = Machine(view.config), 1
+
+    def known(entry: Entry) -> bool:
+        return entry.at < row.at or (entry.at == row.at and entry.after < row.id)
+
+    for event in view.events():
+        number = event.data.get("number") if event.kind == "make_lease" else None
+        later = event.at > row.at or (number is not None and cast(int, number) > row.lease)
+        if not later or event.kind == "archive":
+            machine.happen(event)
+    for asked, entries in view.chains():
+        if asked.id >= row.id:
+            break
+        machine.ask(asked)
+        place += asked.lease == row.lease and asked.reason in OF_LEASE
+        for entry in entries:
+            if known(entry):
+                machine.enter(entry)
+    machine.arrange()
+    advance(machine, view)
+    return machine, place

@@ -1,405 +1,259 @@
-"""The state of a study and its transitions: pure bookkeeping around the rule of a policy, no storage, no clock.
+"""What the rule of a policy wants next, on the state of a study.
 
 A lease (arm, m) is carried out when m rewards of its arm have come since it was made, whichever decisions they
-belong to; then the rule is asked again, at the next `ask`. When all m pulls are out and rewards are still missing,
-`ask` serves the arm that would win now, and every `AGAIN`th time the lease's arm once more, so that rewards that never
-come hold nothing up. (Serving the lease's arm every time is what Joulani, Gyorgy and Szepesvari, ICML 2013, analyse;
-with rewards up to 10,000 decisions late this choice had from half to nine tenths of its regret.) A lease over all arms
-in turn is handed out in turn; then "the lease's arm" is one whose rewards are missing.
+belong to; then the rule is asked again, at the next `ask`. While all its pulls are out and rewards are missing, what is
+outstanding counts as evidence on its way: the rule is asked what it would do if every outstanding reward were as good
+as its arm is believed to be, without remembering anything of it (`satisfice.studies.waiting`). Rewards that are lost,
+by an abandonment or because later ones have come, are made up for by further pulls of the arm. An arm that does not
+answer at all rests: the rule is asked as if it were not there, and now and then a trial shows whether it answers
+again.
 
-Sums are exact: a reward on [0, 1] is a whole number of units of 2^-80 (a float loses nothing by it unless it is below
-2^-28, and then less than 2^-80), so sums do not depend on the order in which rewards come, are corrected or are read
-back from the log.
+What the rule decided is in the log, with what it remembers: a lease is an event. So a newer rule does not change what
+an older one did.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
-from dataclasses import fields
-from operator import attrgetter
+from collections.abc import Collection, Mapping
 from typing import cast
 
 import numpy as np
 
 from satisfice.errors import InvalidStudy
-from satisfice.policies.contract import SWEEP, Policy, Problem, State, arrange, make_problem, new_state
-from satisfice.problem import BestReward, FixedThreshold, ReferenceArm
-from satisfice.studies.arms import UNIT, Arm, Lease
-from satisfice.studies.config import Config, check_cost, check_name
-from satisfice.studies.rules import decide
-from satisfice.studies.verdict import REFUTED, Fact, judge, judge_anew
+from satisfice.policies.contract import SWEEP, Policy
+from satisfice.studies.config import Config
+from satisfice.studies.counts import UNIT, Arm
+from satisfice.studies.deciding import decide
+from satisfice.studies.records import Event, Reason
+from satisfice.studies.state import FORMAT, Facts, StudyState
+from satisfice.studies.waiting import Waiting
 
-# Why an arm was served: as a pull of the lease; beyond it, while its rewards are outstanding, as the arm that would win
-# now or as the lease's arm once more; in place of an excluded arm.
-LEASE, INTERIM, EXTRA, STANDIN = "lease", "interim", "extra", "standin"
-AGAIN = 8
-# Verdicts are looked at again when the number of rewards has grown by this factor.
-LOOK = 1.1
+# An arm without rewards is served in place of others so often at most.
+FEW = 8
 
 
-class Machine:
-    """The state of one study. Arms are counted in the order in which the study got them."""
+class Machine(StudyState):
+    """The state of one study, and its rule."""
 
     def __init__(self, config: Config) -> None:
-        self.config = config
-        self.version = 0  # the number of events so far
-        self.decisions = 0  # the id of the last decision
-        self.clock = 0.0  # the time of the last event, seconds since 1970
-        self.closed = False
-        self.arms = [Arm(name, cost) for name, cost in config.arms]
-        self.lease = Lease()
-        self.scanned = 0  # every decision up to this id is settled, expired ones included
-        self.due = math.inf  # when the first decision after `scanned` expires
-        self.look = 8  # the number of rewards at which verdicts are looked at next
-        self.facts: list[Fact] = []
-        self.doubt = False  # whether a counted reward was replaced since verdicts were looked at last
-        self.rng = np.random.Generator(np.random.PCG64(config.seed))
-        self.learns = type(config.policy).learn is not Policy.learn
-        self.memory_changed = True
-        self._arrange()
-        self._begin()
+        self.waiting = Waiting(self)
+        self._rng: np.random.Generator | None = None
+        self._next_look = 0  # at the order by cost, once so many costs were told
+        super().__init__(config)
 
-    # What the rule sees
-
-    def _arrange(self) -> None:
-        """The rule's view of the arms: `order` (its arms in its order), `rank` (where an arm is in it), `problem`."""
-        active = [i for i, arm in enumerate(self.arms) if not arm.retired]
-        costs = [self.arms[i].cost for i in active]
-        setting = self.config.scaled_setting
-        order = arrange(costs, setting, [self.arms[i].name for i in active])
-        config = self.config
-        self.problem: Problem = make_problem(
-            config.policy, setting, costs, order, config.horizon, bounded=True, binary=config.binary
-        )
-        self.order: list[int] = [active[k] for k in order.tolist()]
-        self.rank: list[int] = [-1] * len(self.arms)
-        for k, i in enumerate(self.order):
-            self.rank[i] = k
-        self.state: State = new_state(config.policy, len(self.order))
-        self.t = 0
-
-    def _fill(self) -> None:
-        """Bring the sums into the rule's state."""
-        for k, i in enumerate(self.order):
-            self.state.pulls[k] = self.arms[i].pulls
-            self.state.totals[k] = self.arms[i].units / UNIT
-        self.t = int(self.state.pulls.sum())
-
-    def _begin(self) -> None:
-        """A fresh memory of the rule, which then learns the sums as if they had come in one lease per arm."""
-        self.state.ints[:] = 0
-        self.state.floats[:] = 0.0
-        cls = type(self.config.policy)
-        cls.start(self.problem, self.state)
-        self._fill()
-        if self.learns:
-            for k in range(len(self.order)):
-                if self.state.pulls[k]:
-                    cls.learn(
-                        self.problem, self.state, k, int(self.state.pulls[k]), float(self.state.totals[k]), self.rng
-                    )
-        self.memory_changed = True
-
-    def _decide(self) -> None:
-        arm, pulls = -2, 0
-        if self.t > 0 and len(self.order) > 1:
-            # The paper's rules look at every arm before anything else; an arm that came later gets its first look here.
-            unseen = int(self.state.pulls.argmin())
-            if self.state.pulls[unseen] == 0 and self.changed:
-                arm, pulls = unseen, 1
-        if arm == -2:
-            arm, pulls = decide(type(self.config.policy), self.problem, self.state, self.t, self.rng)
-            self.memory_changed = True
-        number = self.lease.number + 1
-        if arm == SWEEP:
-            self.lease = Lease(number, SWEEP, pulls, 0, len(self.order), [pulls] * len(self.order))
-        else:
-            self.lease = Lease(number, arm, pulls, 0, pulls)
+    # The lease
 
     @property
-    def changed(self) -> bool:
-        """Whether the arms or their costs were changed since the study began."""
-        return len(self.arms) > len(self.config.arms) or self._touched
+    def left(self) -> int:
+        """Rewards that are missing for the lease to be carried out."""
+        if not self.lease.pulls:
+            return 0
+        return sum(max(count, 0) for count in self.missing().values())
 
-    _touched = False
-
-    # Asking
-
-    def ask(self, exclude: Collection[int] = ()) -> tuple[int, str]:
-        """Hand out one decision: the arm and the reason (LEASE, INTERIM, EXTRA or STANDIN)."""
-        if self.lease.left <= 0:
-            self._decide()
+    def missing(self) -> dict[int, int]:
+        """Rewards that are missing for the lease to be carried out, per arm."""
         lease = self.lease
-        if lease.arm >= 0 and lease.handed < lease.pulls:
-            arm, reason = self.order[lease.arm], LEASE
-        else:
-            arm, reason = self._turn(lease)
-        if exclude and arm in exclude:
-            arm, reason = self.standin(exclude), STANDIN
-        self.serve(arm, reason)
-        return arm, reason
+        indices = self._swept if lease.arm == SWEEP else [lease.arm]
+        return {i: lease.pulls - (self.arms[i].pulls - self.arms[i].known_pulls) for i in indices}
 
-    def serve(self, arm: int, reason: str) -> None:
-        """Book a decision that was handed out."""
-        if reason != STANDIN:
-            self.lease.handed += 1
-        self.arms[arm].asked += 1
-        self.decisions += 1
-        self.version += 1
-
-    def ask_many(self, count: int, exclude: Collection[int] = ()) -> list[tuple[int, str]]:
-        """Hand out `count` decisions, the same that so many calls of `ask` would give."""
-        if self.lease.left <= 0:
-            self._decide()
+    @property
+    def lease_due(self) -> bool:
+        """Whether the rule must be asked before the next decision."""
         lease = self.lease
-        block = min(lease.pulls - lease.handed, count)
-        if exclude or lease.arm < 0 or block <= 0:
-            return [self.ask(exclude) for _ in range(count)]
-        arm = self.order[lease.arm]
-        lease.handed += block
-        self.arms[arm].asked += block
-        self.decisions += block
-        self.version += block
-        return [(arm, LEASE)] * block + [self.ask() for _ in range(count - block)]
+        if not lease.pulls:
+            return True
+        if lease.arm != SWEEP:
+            arm = self.arms[lease.arm]
+            if arm.pulls - arm.known_pulls >= lease.pulls:
+                return True
+        elif self.left <= 0:
+            return True
+        if self.config.costs == "told" and self._reordered():
+            return True
+        # A replaced reward was perhaps what the rule's memory, or an arm that was chosen for good, rests on.
+        return self.corrections != lease.corrections and (self._learns or self.committed)
 
-    def prepare(self) -> None:
-        """Have a lease that is not carried out yet."""
-        if self.lease.left <= 0:
-            self._decide()
+    def _reordered(self) -> bool:
+        """Whether what was told has changed the order of the arms since the lease was made.
 
-    def _turn(self, lease: Lease) -> tuple[int, str]:
-        arms = len(self.order)
-        over = lease.handed - lease.pulls * (arms if lease.arm < 0 else 1)
-        if over < 0:
-            return self.order[lease.handed % arms], LEASE
-        if over % AGAIN != AGAIN - 1:
-            unknown = [i for i in self.order if not self.arms[i].pulls]
-            if len(unknown) < arms:
-                return self.standin(unknown, cautious=True), INTERIM
-        if lease.missing is None:
-            return self.order[lease.arm], EXTRA
-        waiting = [k for k in range(arms) if lease.missing[k] > 0]
-        return self.order[waiting[(over + over // AGAIN) % len(waiting)]], EXTRA
-
-    def standin(self, exclude: Collection[int] = (), cautious: bool = False) -> int:
-        """The arm that would win now among those not excluded: the cheapest whose mean reaches the threshold,
-        else the one with the largest mean; arms without a reward count as good enough.
-
-        `cautious`: many decisions may be made before more rewards come in, and an arm that had luck with few rewards
-        must not set the threshold for all of them; so two more rewards of 1/2 are counted in for the largest mean.
+        It is looked at when a tenth more has been told, so that arms of the same cost do not end every lease.
         """
-        allowed = [i for i in self.order if i not in exclude]
-        if not allowed:  # arms dearer than the reference arm, which no rule plays
-            others = [i for i, arm in enumerate(self.arms) if not arm.retired and i not in exclude]
-            if not others:
-                raise InvalidStudy("every arm is excluded; leave at least one to choose")
-            return min(others, key=lambda i: self.arms[i].cost)
-        setting = self.config.scaled_setting
-        if cautious and isinstance(setting, BestReward):
-            records = [self.arms[i] for i in self.order]
-            floor = (1.0 - setting.alpha) * max((arm.units / UNIT + 1.0) / (arm.pulls + 2) for arm in records)
-        else:
-            floor = self.threshold()
-        for i in allowed:
-            if not self.arms[i].pulls or self.arms[i].mean >= floor:
-                return i
-        return max(allowed, key=lambda i: self.arms[i].mean)
-
-    def threshold(self) -> float:
-        """The threshold on [0, 1] by the means so far; nan when nothing is known."""
-        setting = self.config.scaled_setting
-        if isinstance(setting, FixedThreshold):
-            return setting.mu0
-        if isinstance(setting, ReferenceArm):
-            return (1.0 - setting.alpha) * self.arms[self.order[-1]].mean
-        means = [self.arms[i].mean for i in self.order if self.arms[i].pulls]
-        return (1.0 - cast(BestReward, setting).alpha) * max(means) if means else math.nan
-
-    # Rewards
-
-    def settle(self, arm: int, old: int | None, new: int | None, dropped: int = 0) -> None:
-        """Book that a decision's reward went from `old` to `new` (units; None: no reward counted).
-
-        `dropped` is the change in the number of decisions of the arm that came to nothing.
-        """
-        self.version += 1
-        record = self.arms[arm]
-        record.dropped += dropped
-        if new is None:
-            return
-        rank = self.rank[arm]
-        if old is not None:
-            if new != old:
-                self._replace(record, rank, new - old)
-            return
-        record.pulls += 1
-        record.units += new
-        if rank < 0:
-            return
-        state = self.state
-        state.pulls[rank] += 1
-        state.totals[rank] = record.units / UNIT
-        self.t += 1
-        if self.learns:
-            type(self.config.policy).learn(self.problem, state, rank, 1, new / UNIT, self.rng)
-            self.memory_changed = True
-        lease = self.lease
-        if lease.arm == rank:
-            lease.left -= 1
-        elif lease.missing is not None:
-            lease.missing[rank] -= 1
-            if lease.missing[rank] == 0:
-                lease.left -= 1
-        if self.t >= self.look:
-            self.look = max(self.look + 1, math.ceil(self.t * LOOK))
-            self.facts, self.doubt = self.proved(look=True), False
-
-    def _replace(self, record: Arm, rank: int, difference: int) -> None:
-        """Replace a counted reward. All that was proved is in doubt then, and so is an arm that was chosen for good."""
-        record.units += difference
-        self.doubt = True
-        if rank < 0:
-            return
-        self.state.totals[rank] = record.units / UNIT
-        if self.committed:
-            self.lease = Lease(self.lease.number)
-            self._begin()
-        elif self.learns:
-            self._begin()
+        bills = sum(arm.bills for arm in self.arms)
+        if bills < self._next_look:
+            return False
+        self._next_look = math.ceil(1.1 * bills) + 1
+        self.arrange()
+        return self.seen != self.order
 
     @property
     def committed(self) -> bool:
         """Whether the rule has given one arm all that is left of the horizon."""
-        lease, horizon = self.lease, self.config.horizon
-        return lease.arm != SWEEP and lease.left > 0 and horizon is not None and lease.left >= horizon - self.t
+        horizon = self.config.horizon
+        if horizon is None or self.lease.arm == SWEEP or not self.lease.pulls:
+            return False
+        left = self.left
+        return left > 0 and left >= horizon - self.t
 
-    def proved(self, look: bool = False) -> list[Fact]:
-        """What is proved: by the last look at the verdicts, or by now if `look` or if a reward was replaced since."""
-        if not (look or self.doubt):
-            return self.facts
-        if self.doubt:
-            return judge_anew(self, self.facts)
-        facts = list(self.facts)
-        judge(self, facts)
-        return facts
+    @property
+    def _learns(self) -> bool:
+        return type(self.config.policy).learn is not Policy.learn
 
-    # A world that changes
-
-    def set_cost(self, arm: int, cost: float) -> None:
-        """Change the cost of an arm from now on."""
-        record = self.arms[arm]
-        price = check_cost(record.name, cost)
-        record.spent_before, record.asked_before = record.spent, record.asked
-        record.would_before, record.since = record.would(self.decisions), self.decisions
-        record.cost = price
-        self._change()
-
-    def add_arm(self, name: str, cost: float) -> None:
-        """Add an arm, or bring a retired one back with what was learned of it."""
-        price = check_cost(check_name(name), cost)
-        known = next((i for i, arm in enumerate(self.arms) if arm.name == name), None)
-        if known is None:
-            self.arms.append(Arm(name, price))
-            self._change()
-        elif self.arms[known].retired:
-            self.arms[known].retired = False
-            self.set_cost(known, price)
+    def decide(self, at: float) -> Event:
+        """Ask the rule for a lease: the event that says what it wants and what it remembers from now on."""
+        policy = type(self.config.policy)
+        self.arrange()
+        told = self.config.costs == "told"
+        if told and self.seen != self.order:
+            self.ints = None
+        state, rng, t = self.state, self._random(), self.t
+        anew = (self._learns and self.corrections != self.lease.corrections) or self.committed
+        if self.ints is None or len(self.ints) != state.ints.size or len(self.floats) != state.floats.size:
+            anew = True
+        if anew:
+            state.ints[:] = 0
+            state.floats[:] = 0.0
+            policy.start(self.problem, state)
         else:
-            raise InvalidStudy(f"the study already has an arm {name!r}; set_cost changes its cost")
+            state.ints[:], state.floats[:] = cast("list[int]", self.ints), self.floats
+        if self._learns:
+            for k, i in enumerate(self.order):
+                arm = self.arms[i]
+                pulls, total = (arm.pulls, arm.total) if anew else _since(arm)
+                if pulls:
+                    policy.learn(self.problem, state, k, pulls, total / UNIT, rng)
+        # The paper's rules look at every arm before anything else; an arm that came later gets its first look here.
+        unseen = int(state.pulls.argmin())
+        if self.touched and t > 0 and len(self.order) > 1 and state.pulls[unseen] == 0:
+            rank, pulls = unseen, 1
+        else:
+            rank, pulls = decide(policy, self.problem, state, t, rng)
+        data: dict[str, object] = {
+            "number": self.lease.number + 1,
+            "arm": SWEEP if rank == SWEEP else self.order[rank],
+            "pulls": pulls,
+            "known": [[i, arm.pulls, arm.total] for i, arm in enumerate(self.arms) if _since(arm) != (0, 0)],
+            "ints": state.ints.tolist(),
+            "floats": state.floats.tolist(),
+            "version": policy.version,
+            "corrections": self.corrections,
+            "dropped": 0 if rank == SWEEP else self.arms[self.order[rank]].dropped,
+        }
+        if told:
+            data["order"] = list(self.order)
+        drawn = rng.bit_generator.state
+        if drawn != self._drawn:
+            data["rng"] = drawn
+        return Event(self.seq + 1, "make_lease", data, at)
 
-    def retire_arm(self, arm: int) -> None:
-        """Take an arm out of the choice; what was learned of it stays on record."""
-        record, setting = self.arms[arm], self.config.setting
-        if record.retired:
-            raise InvalidStudy(f"{record.name!r} is already retired")
-        if isinstance(setting, ReferenceArm) and setting.arm == record.name:
-            raise InvalidStudy(f"{record.name!r} is the reference arm, which cannot be retired")
-        if sum(not other.retired for other in self.arms) == 1:
-            raise InvalidStudy(f"{record.name!r} is the last arm and cannot be retired")
-        record.retired = True
-        self._change()
+    def _random(self) -> np.random.Generator:
+        """The rule's random numbers, from where they were after the last lease."""
+        if self._rng is None:
+            self._rng = np.random.Generator(np.random.PCG64(self.config.seed))
+            self._first = self._rng.bit_generator.state
+        self._rng.bit_generator.state = self._drawn
+        return self._rng
 
-    def _change(self) -> None:
-        self.version += 1
-        self._touched = True
-        self._arrange()
-        self._begin()
-        self.lease = Lease(self.lease.number)
-        # A refutation is about means, not costs: it stands as long as the arm that it rests on is in the study.
-        self.facts = [
-            fact for fact in self.facts if fact.kind == REFUTED and (fact.by < 0 or not self.arms[fact.by].retired)
-        ]
-        self.facts, self.doubt = self.proved(look=True), False
+    @property
+    def _drawn(self) -> Mapping[str, object]:
+        return self._first if self.rng_state is None else self.rng_state
 
-    def close(self) -> None:
-        """Take no more questions and no more rewards."""
-        self.version += 1
-        self.closed = True
+    @property
+    def _swept(self) -> list[int]:
+        """The arms of a lease that is about every arm."""
+        return self.order if self.seen is None else self.seen
 
-    # Plain data
+    # Which arm
 
-    def book(self) -> dict[str, object]:
-        """Everything but the rule's memory, as plain data."""
+    @property
+    def wanted(self) -> int | None:
+        """The arm of the next pull of the lease; None when all are handed out."""
         lease = self.lease
-        return {
-            "decisions": self.decisions,
-            "clock": self.clock,
-            "closed": self.closed,
-            "touched": self._touched,
-            "arms": [list(_values(arm)) for arm in self.arms],
-            "lease": [lease.number, lease.arm, lease.pulls, lease.handed, lease.left, lease.missing],
-            "scanned": self.scanned,
-            "due": self.due,
-            "look": self.look,
-            "facts": [list(fact) for fact in self.facts],
-            "doubt": self.doubt,
-        }
+        if lease.arm >= 0:
+            return lease.arm if lease.handed < lease.pulls else None
+        every = self._swept
+        return every[lease.handed % len(every)] if lease.handed < lease.pulls * len(every) else None
 
-    def memory(self) -> dict[str, object]:
-        """What the rule remembers beyond the sums, and its random generator, as plain data."""
-        return {
-            "ints": self.state.ints.tolist(),
-            "floats": self.state.floats.tolist(),
-            "rng": self.rng.bit_generator.state,
-        }
+    def choose(self, exclude: Collection[int] = ()) -> tuple[int, Reason]:
+        """The arm of the next decision, and why."""
+        trial = self.waiting.trial() if self.resting else None
+        if trial is not None and trial not in exclude:
+            return trial, Reason.TRIAL
+        wanted = self.wanted
+        arm, reason = self.waiting.choose() if wanted is None else (wanted, Reason.LEASE)
+        if arm in self.resting:  # the reference arm
+            exclude = {*exclude, *self.resting}
+            if all(i in exclude for i in self.active):
+                return arm, reason
+        if exclude and arm in exclude:
+            return self.standin(exclude), Reason.STANDIN
+        return arm, reason
 
-    @classmethod
-    def restore(
-        cls,
-        config: Config,
-        version: int,
-        book: dict[str, object],
-        memory: dict[str, object],
-        old: Machine | None = None,
-    ) -> Machine:
-        """The machine from the data of `book` and `memory`. An `old` one that nobody uses any more saves time."""
-        machine = cls.__new__(cls)
-        machine.config = config
-        machine.version = version
-        machine.decisions = cast(int, book["decisions"])
-        machine.clock = cast(float, book["clock"])
-        machine.closed = cast(bool, book["closed"])
-        machine._touched = cast(bool, book["touched"])
-        machine.arms = [Arm(*values) for values in cast("list[list[object]]", book["arms"])]  # type: ignore[arg-type]
-        machine.lease = Lease(*cast("list[object]", book["lease"]))  # type: ignore[arg-type]
-        machine.scanned, machine.due = cast(int, book["scanned"]), cast(float, book["due"])
-        machine.look = cast(int, book["look"])
-        machine.facts = [Fact(*values) for values in cast("list[list[object]]", book["facts"])]  # type: ignore[arg-type]
-        machine.doubt = cast(bool, book.get("doubt", False))
-        machine.learns = type(config.policy).learn is not Policy.learn
-        machine.rng = np.random.Generator(np.random.PCG64(0)) if old is None else old.rng
-        machine.rng.bit_generator.state = cast("dict[str, object]", memory["rng"])
-        if old is not None and [arm.price_tag for arm in old.arms] == [arm.price_tag for arm in machine.arms]:
-            machine.order, machine.rank = old.order, old.rank
-            machine.problem, machine.state = old.problem, old.state
+    def block(self, exclude: Collection[int] = ()) -> int:
+        """How many of the next decisions are surely pulls of the lease's arm."""
+        lease = self.lease
+        return 0 if exclude or self.resting or lease.arm < 0 else max(lease.pulls - lease.handed, 0)
+
+    def standin(self, exclude: Collection[int] = ()) -> int:
+        """The arm that would win now among those not excluded: the cheapest that is known to be good enough, else the
+        one with the largest mean; while nothing is known of any, the one that was asked for least.
+
+        Two more rewards of 1/2 are counted in for every mean, so that an arm that had luck with few rewards neither
+        sets the threshold nor reaches it for all the decisions that may be made before more rewards come in.
+        """
+        allowed = [i for i in self.order if i not in exclude]
+        if not allowed:  # arms dearer than the reference arm, which no rule plays, and arms that rest
+            others = [i for i in self.active if i not in exclude]
+            if not others:
+                raise InvalidStudy("every arm is excluded; leave at least one to choose", parameter="exclude")
+            return min(others, key=lambda i: (i in self.resting, self.price(i)))
+        known = [i for i in allowed if self.arms[i].pulls]
+        if not known:
+            return min(allowed, key=lambda i: self.arms[i].asked)
+        setting = self.config.scaled_setting
+        if setting.reference is not None:
+            floor = (1.0 - setting.alpha) * self._cautious(self.order[-1])
+        elif not math.isnan(setting.mu0):
+            floor = setting.mu0
         else:
-            machine._arrange()
-        machine._fill()
-        machine.state.ints[:] = cast("list[int]", memory["ints"])
-        machine.state.floats[:] = cast("list[float]", memory["floats"])
-        machine.memory_changed = False
-        return machine
+            tried = [i for i in self.order if self.arms[i].pulls]
+            floor = (1.0 - setting.alpha) * max(self._cautious(i) for i in tried)
+        for i in known:
+            if self.arms[i].mean >= floor:
+                return i
+        # None is: one that was hardly tried may be.
+        fresh = [i for i in allowed if not self.arms[i].pulls and self.arms[i].asked < FEW]
+        return fresh[0] if fresh else max(known, key=self._cautious)
+
+    def leading(self) -> int:
+        """The arm that would win now: the cheapest whose mean reaches the threshold, else the one with the largest
+        mean; arms without a reward count as good enough, but those that rest only where no other is."""
+        floor = self.threshold()
+        here = [i for i in self.judged if self.arms[i].pulls or i not in self.resting]
+        for i in here:
+            if not self.arms[i].pulls or self.arms[i].mean >= floor:
+                return i
+        untried = [i for i in self.judged if i not in here]
+        return untried[0] if untried else max(here, key=lambda i: self.arms[i].mean)
+
+    def _cautious(self, arm: int) -> float:
+        record = self.arms[arm]
+        return (record.total / UNIT + 1.0) / (record.pulls + 2)
+
+    def threshold(self) -> float:
+        """The threshold on [0, 1] by the means so far; nan when nothing is known."""
+        setting = self.config.scaled_setting
+        if setting.reference is not None:
+            return (1.0 - setting.alpha) * self.arms[self.order[-1]].mean
+        if not math.isnan(setting.mu0):
+            return setting.mu0
+        means = [self.arms[i].mean for i in self.judged if self.arms[i].pulls]
+        return (1.0 - setting.alpha) * max(means) if means else math.nan
 
 
-_values = attrgetter(*(field.name for field in fields(Arm)))
+def _since(arm: Arm) -> tuple[int, int]:
+    """What has come of an arm since the lease was made."""
+    return arm.pulls - arm.known_pulls, arm.total - arm.known_total
+
+
+__all__ = ["FORMAT", "Facts", "Machine"]

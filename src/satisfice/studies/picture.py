@@ -22,6 +22,7 @@ LOOKS = {
     "open": (COLOURS[4], "s"),
     "refuted": (COLOURS[1], "X"),
     "dearer": ("#888888", "v"),
+    "unanswered": ("#888888", "d"),
     "retired": ("#888888", "P"),
 }
 MOST = 40  # arms in one picture

@@ -1,85 +1,170 @@
-"""The records of a study, all immutable: the decisions that it hands out and the rows of its log."""
+"""The records of a study, all immutable: the decisions that it hands out and the rows of its log.
+
+The log has three kinds of rows. `Asked`: decisions, numbered 1, 2, 3, ... `Entry`: what became of a decision, any
+number of rows per decision, numbered 1, 2, ... each. `Event`: everything else, numbered 1, 2, 3, ...: leases, changes
+of the world, verdicts. Decisions and events are written by whoever holds the study's lock; entries by anybody at any
+time, and the state of a study does not depend on the order in which entries of different decisions are read.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from enum import StrEnum
 from typing import NamedTuple
 
-# What became of a decision.
-OPEN, TOLD, ABANDONED, EXPIRED = "open", "told", "abandoned", "expired"
+
+class Outcome(StrEnum):
+    """What became of a decision."""
+
+    OPEN = "open"
+    TOLD = "told"
+    ABANDONED = "abandoned"
+    EXPIRED = "expired"
+    UNUSED = "unused"  # taken in advance by a process that did not need it
+
+
+class Reason(StrEnum):
+    """Why an arm was served."""
+
+    LEASE = "lease"  # a pull that the policy asked for
+    INTERIM = "interim"  # what the policy would do if the outstanding rewards came as expected
+    EXTRA = "extra"  # the arm of the lease once more, since some of its rewards are lost
+    STANDIN = "standin"  # in place of an arm that cannot be played now
+    TRIAL = "trial"  # whether an arm answers again that did not
+    SESSION = "session"  # the arm that the session has
+    HOLDOUT = "holdout"  # the baseline, for the control group
+    PAUSED = "paused"  # the baseline, while the study is paused
+    BUDGET = "budget"  # the arm that would win now, since the budget for finding out is spent
+    RECORDED = "recorded"  # somebody else made it
+    SUBJECT = "subject"  # the subject's open decision again
+    KEY = "key"  # the decision that was made for this key
+
+
+def in_control(reason: str) -> bool | None:
+    """Whether a decision is one of the control group; None where nobody drew which group it is in.
+
+    Examples
+    --------
+    >>> in_control("holdout"), in_control("lease"), in_control("recorded")
+    (True, False, None)
+    """
+    return None if reason in (Reason.PAUSED, Reason.RECORDED) else reason == Reason.HOLDOUT
 
 
 class Decision(NamedTuple):
-    """A decision: play `arm` once, and tell its reward under `id`.
-
-    `reason` is "lease" (a pull that the policy asked for), "interim" (the arm that would win now, while rewards of the
-    lease are outstanding), "extra" (the arm of the lease once more, in case they never come), "standin" (in place of an
-    excluded arm) or "subject" (the subject's open decision again).
-    """
+    """A decision: play `arm` once, and tell its reward under `id`. `reason` is one of `Reason`."""
 
     id: int
     arm: str
     reason: str
     lease: int
     subject: str | None = None
+    key: str | None = None
+    session: str | None = None
 
     @property
     def why(self) -> str:
         """The reason as a sentence; `Study.explain` has the numbers."""
         return {
             "lease": f"a pull that the policy asked for (lease {self.lease})",
-            "interim": f"the arm that would win now, while rewards of lease {self.lease} are outstanding",
-            "extra": f"the arm of lease {self.lease} once more, in case its outstanding rewards never come",
-            "standin": "the arm that would win now, in place of an excluded one",
+            "interim": f"what the policy would do if the outstanding rewards of lease {self.lease} came as expected",
+            "extra": f"the arm of lease {self.lease} once more, since some of its rewards are lost",
+            "standin": "the arm that would win now, in place of one that cannot be played",
+            "trial": "whether the arm answers again",
+            "session": f"the arm that the session {self.session!r} has",
+            "holdout": "the baseline, for the control group",
+            "paused": "the baseline, while the study is paused",
+            "budget": "the arm that would win now, since the budget for finding out is spent",
+            "recorded": "somebody else made this decision",
             "subject": f"the open decision of subject {self.subject!r}",
+            "key": f"the decision that was made for the key {self.key!r}",
         }[self.reason]
-
-
-class Row(NamedTuple):
-    """A decision in the log, and what became of it by now."""
-
-    id: int
-    seq: int
-    arm: int
-    reason: str
-    lease: int
-    subject: str | None
-    asked_at: float
-    status: str = OPEN
-    reward: float | None = None
-    entries: int = 0  # rows of the log about its reward
 
 
 class Asked(NamedTuple):
     """A row of the log: a decision was handed out."""
 
-    seq: int
     id: int
     arm: int
     reason: str
     lease: int
-    subject: str | None
-    at: float
+    cost: float  # of the arm at that time
+    at: float  # seconds since 1970
+    subject: str | None = None
+    key: str | None = None
+    session: str | None = None
+    extra: float = 0.0  # what it costs beyond the arm that would win now: the price of finding out
+    chance: float = 1.0  # the probability with which this arm was served at that moment
 
 
-class Settled(NamedTuple):
-    """A row of the log: a decision was told, corrected, abandoned or expired. `nth` counts those of one decision."""
+class Entry(NamedTuple):
+    """A row of the log: a decision was told, corrected, abandoned, expired or not used.
 
-    seq: int
-    id: int
-    nth: int
-    status: str
+    It says what was before, too, so that it can be counted without looking that up.
+    """
+
+    id: int  # of the decision
+    nth: int  # of this decision's entries, from 1
+    arm: int
+    outcome: str
     reward: float | None
+    was: str
+    was_reward: float | None
+    cost: float | None  # told by now
+    was_cost: float | None
+    price: float  # the cost of the arm when it was asked for
     at: float
+    after: int  # the last decision that its writer knew of
+    control: bool | None = False  # whether the decision is one of the control group; None: of no group
 
 
-class Changed(NamedTuple):
-    """A row of the log: the world changed. `kind` is a method of `Machine`, `arm` its name, `cost` the new one."""
+class Event(NamedTuple):
+    """A row of the log: something that is no decision and no reward. `kind` is a method of `Machine`."""
 
     seq: int
     kind: str
-    arm: str | None
-    cost: float | None
+    data: Mapping[str, object]
     at: float
 
 
-Event = Asked | Settled | Changed
+class Row(NamedTuple):
+    """A decision and what became of it by now."""
+
+    id: int
+    arm: int
+    reason: str
+    lease: int
+    cost: float
+    at: float
+    subject: str | None = None
+    key: str | None = None
+    session: str | None = None
+    extra: float = 0.0
+    chance: float = 1.0
+    outcome: str = Outcome.OPEN
+    reward: float | None = None
+    told_cost: float | None = None
+    entries: int = 0
+    settled_at: float | None = None
+
+    def becomes(self, outcome: str, reward: float | None, cost: float | None, at: float, after: int) -> Entry:
+        """The entry by which the decision goes on to `outcome`."""
+        return Entry(
+            id=self.id,
+            nth=self.entries + 1,
+            arm=self.arm,
+            outcome=outcome,
+            reward=reward,
+            was=self.outcome,
+            was_reward=self.reward,
+            cost=self.told_cost if cost is None else cost,
+            was_cost=self.told_cost,
+            price=self.cost,
+            at=at,
+            after=after,
+            control=in_control(self.reason),
+        )
+
+
+# How many of the fields of `Row` are those of `Asked`, in the same order.
+ASKED_FIELDS = len(Asked._fields)

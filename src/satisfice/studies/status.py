@@ -6,16 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
-import numpy as np
-
-from satisfice.policies.contract import make_problem
-from satisfice.problem import FixedThreshold, ReferenceArm
-from satisfice.studies.machine import Machine
-from satisfice.studies.verdict import NONE, REFUTED, Evidence
 from satisfice.words import plain
-
-# Beliefs compare every arm with every other; beyond so many arms that takes longer than a status should.
-BELIEVABLE = 60
 
 
 @dataclass(frozen=True)
@@ -29,8 +20,10 @@ class ArmStatus:
     dropped: int  # decisions that were abandoned, or expired and count as nothing
     mean: float
     interval: tuple[float, float]  # holds at all times, for all arms together, with the study's confidence
-    verdict: str  # "certified", "leading", "open", "refuted", "dearer" (than the reference arm) or "retired"
+    verdict: str  # "certified", "leading", "open", "refuted", "dearer" (than the reference arm), "unanswered"
+    # (it does not answer, and rests) or "retired"
     spent: float
+    unanswered: float  # share of its settled decisions that came to nothing; nan where none is settled
 
 
 @dataclass(frozen=True)
@@ -71,6 +64,8 @@ class Verdict:
     certified_at: float | None  # seconds since 1970
     certified_after: int | None  # rewards
     sentence: str
+    costs: str = "known"  # that the leader is the cheapest that may be good enough: "known", and where costs are told
+    # "proved", "believed" (where no range of them was declared) or "open"
 
     def __str__(self) -> str:
         return self.sentence
@@ -86,6 +81,29 @@ class Spending:
     best: float | None  # the arm with the largest mean so far
     reference: float | None  # with a known reference arm
     leader: float
+    exploring: float | None  # what finding out has cost beyond the arms that would have won; None without a budget
+    budget: float | None
+
+
+@dataclass(frozen=True)
+class Control:
+    """The study against its control group, per decision: differences of means, with 95% intervals of the usual kind (a
+    normal approximation at this moment, no proof)."""
+
+    arm: str
+    decisions: int  # of the control group
+    rewards: int
+    mean: float
+    others_mean: float
+    gain: tuple[float, float, float]  # mean reward of the others minus that of the control group: estimate, low, high
+    saving: tuple[float, float, float]  # mean cost of the control group minus that of the others
+
+    def __str__(self) -> str:
+        gain, saving = (f"{e:.4g} ({low:.4g} to {high:.4g})" for e, low, high in (self.gain, self.saving))
+        return (
+            f"against '{self.arm}' in the control group ({self.decisions:,} decisions): reward {gain}, saving {saving} "
+            "per decision"
+        )
 
 
 @dataclass(frozen=True)
@@ -99,7 +117,10 @@ class Status:
     arms: tuple[ArmStatus, ...]
     verdict: Verdict
     spending: Spending
-    closed: bool
+    ended: bool
+    paused: bool = False
+    control: Control | None = None
+    warnings: tuple[str, ...] = ()  # what may make the verdict doubtful
 
     @property
     def leader(self) -> str:
@@ -136,9 +157,11 @@ class Status:
             for row in rows
         ]
         title = f"{self.study}: {self.policy}, {self.setting}, confidence {self.confidence:g}"
-        lines = [title + (" (closed)" if self.closed else ""), *lines]
+        state = " (ended)" if self.ended else " (paused)" if self.paused else ""
+        lines = [title + state, *lines]
         lines += [str(refutation) for refutation in self.verdict.refuted]
-        return "\n".join([*lines, _money(self.spending), self.verdict.sentence])
+        control = [] if self.control is None else [str(self.control)]
+        return "\n".join([*lines, _money(self.spending), *control, *self.warnings, self.verdict.sentence])
 
 
 def _amount(value: float) -> str:
@@ -151,191 +174,8 @@ def _money(spending: Spending) -> str:
         parts.append(f"{_amount(spending.best)} on the best")
     if spending.reference is not None:
         parts.append(f"{_amount(spending.reference)} on the reference arm")
+    if spending.exploring is not None and spending.budget is not None:
+        parts.append(
+            f"{_amount(spending.exploring)} of the budget of {_amount(spending.budget)} for finding out is spent"
+        )
     return f"spent {_amount(spending.total)} on {spending.decisions:,} decisions; {', '.join(parts)}"
-
-
-def make_status(machine: Machine) -> Status:
-    """The status of a study from its state."""
-    config, order = machine.config, machine.order
-    data = Evidence(machine)
-    verdict = make_verdict(machine, data)
-    refuted = {refutation.arm for refutation in verdict.refuted}
-    arms = []
-    for i, arm in enumerate(machine.arms):
-        low, high = data.interval(machine.rank[i]) if machine.rank[i] >= 0 else (0.0, 1.0)
-        if arm.retired:
-            word = "retired"
-        elif machine.rank[i] < 0:
-            word = "dearer"
-        elif arm.name in refuted:
-            word = "refuted"
-        elif arm.name == verdict.leader:
-            word = "certified" if verdict.state == "certified" else "leading"
-        else:
-            word = "open"
-        # The interval on [0, 1] may reach below the lowest reward where the range begins above 0.
-        ends = max(config.unscale(low), config.low), config.unscale(high)
-        mean = config.unscale(arm.mean)
-        arms.append(ArmStatus(arm.name, arm.cost, arm.pulls, arm.pending, arm.dropped, mean, ends, word, arm.spent))
-    tried = [i for i in order if machine.arms[i].pulls]
-    best = max(tried, key=lambda i: machine.arms[i].mean) if tried else None
-    dearest = max((arm for arm in machine.arms if not arm.retired), key=lambda arm: arm.cost)
-    count = machine.decisions
-    named = {arm.name: arm for arm in machine.arms}
-    setting = config.setting
-    return Status(
-        study=config.name,
-        policy=config.policy.label,
-        setting=str(setting),
-        confidence=config.confidence,
-        arms=tuple(arms),
-        verdict=verdict,
-        spending=Spending(
-            decisions=count,
-            total=math.fsum(arm.spent for arm in machine.arms),
-            dearest=dearest.would(count),
-            best=None if best is None else machine.arms[best].would(count),
-            reference=named[str(setting.arm)].would(count) if isinstance(setting, ReferenceArm) else None,
-            leader=named[verdict.leader].would(count),
-        ),
-        closed=machine.closed,
-    )
-
-
-def make_verdict(machine: Machine, data: Evidence) -> Verdict:
-    """The verdict from the state of a study and the evidence in it."""
-    config, order = machine.config, machine.order
-    names = [arm.name for arm in machine.arms]
-    facts = machine.proved()
-    refuted = tuple(
-        Refutation(names[fact.arm], names[fact.by] if fact.by >= 0 else None, fact.rewards, fact.at)
-        for fact in facts
-        if fact.kind == REFUTED and not machine.arms[fact.arm].retired
-    )
-    final = next((fact for fact in facts if fact.kind != REFUTED), None)
-    lease, horizon = machine.lease, config.horizon
-    if final is not None and final.kind == NONE:
-        leader, state = max(order, key=lambda i: machine.arms[i].mean), "none"
-    elif final is not None:
-        leader, state = final.arm, "certified"
-    elif machine.committed:
-        leader, state = order[lease.arm], "settled"
-    else:
-        leader = machine.standin()
-        state = "settled" if horizon is not None and machine.t >= horizon else "exploring"
-    out = {fact.arm for fact in facts if fact.kind == REFUTED}
-    sure = _sure(machine, data, leader, out, state)
-    threshold = config.unscale(machine.threshold())
-    belief, none = _belief(machine, leader) if state in ("exploring", "settled") else (None, None)
-    return Verdict(
-        state=state,
-        leader=names[leader],
-        sure=sure,
-        belief=belief,
-        rewards=machine.t,
-        threshold=threshold,
-        refuted=refuted,
-        certified_at=None if final is None else final.at,
-        certified_after=None if final is None else final.rewards,
-        sentence=_sentence(machine, leader, state, sure, belief, none, threshold, len(refuted)),
-    )
-
-
-def _sure(machine: Machine, data: Evidence, leader: int, out: set[int], state: str) -> float:
-    """1 - the largest error among the proofs that the verdict rests on, each as strong as it is now."""
-    order, place = machine.order, machine.rank[leader]
-    if place < 0:
-        return 0.0
-    proved = 1.0 - machine.config.confidence
-    gone = [i in out for i in order]
-    cheaper = [k for k in range(len(order)) if data.costs[k] < data.costs[place] or state == "none"]
-    worst = 0.0 if state == "none" else data.confirmation(place, gone)
-    for k in cheaper:
-        now = min((data.error(k, j) for j in data.opponents(k) if data.against(k, j)), default=1.0)
-        worst = max(worst, min(now, proved) if gone[k] else now)
-    # What was proved stays proved while no reward is replaced, though the evidence may look weaker for a while.
-    return 1.0 - (min(worst, proved) if state in ("certified", "none") else worst)
-
-
-def _belief(machine: Machine, leader: int) -> tuple[float | None, float | None]:
-    """What the GLR policy would believe on these sums, whichever policy made them: that the leader is the right arm, or
-    that there is none."""
-    from satisfice.policies.glr import GLR, verdict
-
-    if not machine.t or len(machine.order) > BELIEVABLE:
-        return None, None
-    config = machine.config
-    costs = [machine.arms[i].cost for i in machine.order]
-    policy = GLR(delta=min(max(1.0 - config.confidence, 1e-12), 1.0 - 1e-12))
-    order = np.arange(len(costs))
-    problem = make_problem(policy, config.scaled_setting, costs, order, config.horizon, bounded=True)
-    found = verdict(problem, machine.state, machine.t)
-    if found.none:
-        return None, found.belief
-    return found.belief if machine.order[found.arm] == leader else None, None
-
-
-def _sentence(
-    machine: Machine,
-    leader: int,
-    state: str,
-    sure: float,
-    belief: float | None,
-    none: float | None,
-    threshold: float,
-    refuted: int,
-) -> str:
-    config, arm = machine.config, machine.arms[leader]
-    after = f"after {machine.t:,} reward{'s' if machine.t != 1 else ''}"
-    if not machine.t:
-        return "No rewards yet: every arm may be the one."
-    if state == "none":
-        return (
-            f"No arm reaches {threshold:g} ({_percent(sure)} sure, {after}); '{arm.name}' has the largest mean, "
-            f"{config.unscale(arm.mean):.3g}."
-        )
-    saving = _saving(machine, leader)
-    what = "good enough" if not isinstance(config.setting, FixedThreshold) else f"good enough (at least {threshold:g})"
-    if state == "certified":
-        return f"'{arm.name}' is the cheapest arm that is {what}: {_percent(sure)} sure, {after}.{saving}"
-    if none is not None:
-        what = "The study has settled" if state == "settled" else "Still exploring"
-        return (
-            f"{what} {after}: no arm seems to reach {threshold:g}, believed with {math.floor(100 * none)}%, not proved "
-            f"yet{_gone(machine, refuted)}; '{arm.name}' would be played now."
-        )
-    doubt = "" if belief is None else f"believed with {math.floor(100 * belief)}%, "
-    if state == "settled":
-        return (
-            f"The study has settled on '{arm.name}' {after}, {doubt}without a proof{_gone(machine, refuted)}.{saving}"
-        )
-    return (
-        f"Still exploring {after}: '{arm.name}' would win now, {doubt}not proved yet{_gone(machine, refuted)}.{saving}"
-    )
-
-
-def _gone(machine: Machine, refuted: int) -> str:
-    return f"; {refuted} of {len(machine.order)} arms are refuted" if refuted else ""
-
-
-def _percent(sure: float) -> str:
-    return "more than 99.9%" if sure > 0.999 else f"{math.floor(1000 * sure) / 10:g}%"
-
-
-def _saving(machine: Machine, leader: int) -> str:
-    """What the leader saves against the arm that it is measured by: the reference arm, or the best one so far."""
-    arm = machine.arms[leader]
-    setting = machine.config.setting
-    if isinstance(setting, ReferenceArm):
-        other, what = machine.arms[machine.order[-1]], "the reference arm"
-    else:
-        tried = [machine.arms[i] for i in machine.order if machine.arms[i].pulls]
-        other, what = max(tried, key=lambda a: a.mean), "the arm with the best mean"
-    if other is arm or other.cost <= arm.cost or not other.cost or not (arm.pulls and other.pulls):
-        return ""
-    mean, top = machine.config.unscale(arm.mean), machine.config.unscale(other.mean)
-    share = f" and has {mean / top:.1%} of its mean reward" if top > 0 else ""
-    return (
-        f" It costs {1 - arm.cost / other.cost:.1%} less per decision than '{other.name}', {what},{share}".rstrip(",")
-        + "."
-    )

@@ -3,80 +3,84 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from numbers import Integral
-from pathlib import Path
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import cast
 
-from satisfice.errors import InvalidData, InvalidReward, InvalidStudy, StudyClosed, UnknownDecision
-from satisfice.policies import Policy
-from satisfice.problem import Setting
-from satisfice.studies.config import Config, shown
+from satisfice.errors import (
+    InvalidReward,
+    InvalidStudy,
+    UnknownDecision,
+)
+from satisfice.studies.changer import StudyChanger
+from satisfice.studies.config import shown
 from satisfice.studies.machine import Machine
-from satisfice.studies.records import ABANDONED, EXPIRED, OPEN, TOLD, Asked, Changed, Decision, Row, Settled
-from satisfice.studies.storages.base import Ledger
-from satisfice.studies.transitions import apply_change, arm_of, moves, settle
-
-if TYPE_CHECKING:
-    import polars as pl
-    from matplotlib.figure import Figure
-
-    from satisfice.instances.sources import PandasFrame
-    from satisfice.studies.audit import Audit
-    from satisfice.studies.explain import Explanation
-    from satisfice.studies.replay import Replay
-    from satisfice.studies.status import Status, Verdict
+from satisfice.studies.reader import number_of
+from satisfice.studies.records import Asked, Decision, Entry, Outcome, Reason, Row
+from satisfice.studies.serving import NOBODY, Whom, note, serve
+from satisfice.studies.storages.base import Transaction
+from satisfice.studies.transitions import moves
 
 # Overdue decisions are expired this many at a time, so that no single `ask` pays for a long pause.
 EXPIRE_AT_ONCE = 256
 
 
-class Study:
+# A process that only tells looks after the study when it has told this often.
+TOLD = 256
+
+
+class Study(StudyChanger):
     """A live study. `create_study` makes one and `load_study` opens it, from any number of processes.
 
     It may be shared by threads. Every method that changes something is one transaction: when it returns, the change
-    is durable; when it raises, nothing has changed.
+    is durable; when it raises, nothing has changed, except with `OutcomeUnknown`: then nobody knows, and telling the
+    same again, or asking with the same `key`, is safe.
     """
 
-    def __init__(self, ledger: Ledger, clock: Callable[[], float] = time.time) -> None:
-        self._ledger = ledger
-        self._clock = clock
+    def __enter__(self) -> Study:
+        return self
 
-    @property
-    def name(self) -> str:
-        """The name of the study."""
-        return self._ledger.config.name
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
-    @property
-    def config(self) -> Config:
-        """What was fixed when the study was created."""
-        return self._ledger.config
+    # 4. Ask
 
-    def __repr__(self) -> str:
-        return f"<Study {self.name!r}: {self.config.policy.label}, {self.config.setting}>"
-
-    # Ask
-
-    def ask(self, *, subject: str | None = None, exclude: Iterable[str] = ()) -> Decision:
+    def ask(
+        self,
+        *,
+        subject: str | None = None,
+        session: str | None = None,
+        key: str | None = None,
+        exclude: Iterable[str] = (),
+        available: Iterable[str] | None = None,
+    ) -> Decision:
         """The next decision. It never waits for rewards and never refuses.
 
-        Most are pulls that the policy asked for. While the rewards of those are outstanding, the arm that would win
-        now is served (the cheapest whose mean so far reaches the threshold), and every eighth time the arm whose
-        rewards are missing, to make up for those that never come.
+        Most are pulls that the policy asked for. While the rewards of those are outstanding, it does what the policy
+        would do if they came as expected; an arm that does not answer is left out, but for a trial now and then.
 
         Parameters
         ----------
         subject : str, optional
             Whom the decision is for. While a subject's decision is open, it gets that same decision again.
+        session : str, optional
+            A conversation, for example, which keeps its arm while it goes on, though every call is a decision of its
+            own, with a reward of its own. It is forgotten `session_ttl` seconds after its last decision.
+        key : str, optional
+            What the decision is for, chosen by the caller. The same key gives the same decision again, open or settled:
+            a call whose answer was lost can be made again.
         exclude : names of arms, optional
             Arms that cannot be played now. If the policy's arm is among them, the arm that would win now among the
-            others is served: the cheapest whose mean reaches the threshold, arms without rewards included.
+            others is served: the cheapest that is known to be good enough.
+        available : names of arms, optional
+            The arms that can be played now; the same as excluding all others.
 
         Raises
         ------
         StudyClosed
-            The study was closed.
+            The study was ended.
         InvalidStudy
             `exclude` names an arm that the study does not have, or leaves none.
 
@@ -87,55 +91,74 @@ class Study:
         >>> study = create_study("demo", {"small": 1.0, "large": 9.0}, BestReward(0.1), policy="ucb-cs", horizon=100)
         >>> study.ask().arm
         'small'
+        >>> study.ask(key="question 17").id == study.ask(key="question 17").id
+        True
         """
-        ledger = self._ledger
-        with ledger as machine:
-            now = self._tick(machine)
-            without = self._indices(machine, exclude) if exclude else ()
-            if subject is not None:
-                row = ledger.open_of(subject)
-                if row is not None and row.arm not in without and not machine.arms[row.arm].retired:
-                    return Decision(row.id, machine.arms[row.arm].name, "subject", row.lease, subject)
-            arm, reason = machine.ask(without)
-            machine.clock = now
-            number, lease = machine.decisions, machine.lease.number
-            ledger.add_decisions((Asked(machine.version, number, arm, reason, lease, subject, now),))
-            if machine.due == math.inf:
-                self._note_due(machine, now)
-            return Decision(number, machine.arms[arm].name, reason, lease, subject)
+        if subject is None and session is None and key is None and not exclude and available is None:
+            ready = self._ledger.take()
+            if ready is not None:
+                return ready
+            whom = NOBODY
+        else:
+            whom = Whom(subject, key, session)
+        return self._run(lambda tx: self._ask(tx, 1, whom, exclude, available)[0])
 
-    def ask_many(self, count: int, *, exclude: Iterable[str] = ()) -> list[Decision]:
+    def ask_many(
+        self,
+        count: int,
+        *,
+        key: str | None = None,
+        exclude: Iterable[str] = (),
+        available: Iterable[str] | None = None,
+    ) -> list[Decision]:
         """`count` decisions in one transaction, the same that so many calls of `ask` would give.
 
         This is also how a process reserves a block of a lease: it hands the decisions out by itself.
         """
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-            raise InvalidStudy(f"count = {count!r}; it must be a whole number of at least 0")
-        ledger = self._ledger
-        with ledger as machine:
-            now = self._tick(machine)
-            if not count:
-                return []
-            without = self._indices(machine, exclude) if exclude else ()
-            first = machine.decisions + 1
-            seq = machine.version + 1 - first
-            served = machine.ask_many(count, without)
-            machine.clock, lease = now, machine.lease.number
-            ledger.add_decisions(
-                [Asked(seq + i, i, arm, why, lease, None, now) for i, (arm, why) in enumerate(served, first)]
-            )
-            if machine.due == math.inf:
-                self._note_due(machine, now)
-            names = [arm.name for arm in machine.arms]
-            return [Decision(i, names[arm], why, lease) for i, (arm, why) in enumerate(served, first)]
+            raise InvalidStudy(f"count = {count!r}; it must be a whole number of at least 0", parameter="count")
+        whom = Whom(None, key, None)
+        return self._run(lambda tx: self._ask(tx, count, whom, exclude, available))
 
-    # Tell
+    def _ask(
+        self, tx: Transaction, count: int, whom: Whom, exclude: Iterable[str], available: Iterable[str] | None
+    ) -> list[Decision]:
+        machine = tx.machine
+        self._going(machine)
+        without = self._without(machine, exclude, available)
+        if whom.key is not None:
+            rows = tx.of_key(whom.key)
+            if rows and len(rows) != count:
+                raise InvalidStudy(
+                    f"the key {whom.key!r} was used for {len(rows)} decisions, not for {count}", parameter="key"
+                )
+            if rows:
+                return [_decision(machine, row, Reason.KEY) for row in rows]
+        if whom.subject is not None:
+            row = tx.open_of(whom.subject)
+            if row is not None and row.arm not in without and not machine.arms[row.arm].retired:
+                return [_decision(machine, row, Reason.SUBJECT)]
+        if not count:
+            return []
+        now = self._now(tx)
+        self._expire(tx, now)
+        self._watch(tx, now)
+        # What is given back was not explored, and would be missing from the budget.
+        spare = tx.spare if whom is NOBODY and not without and self.config.budget is None else 0
+        tx.spare = 0
+        served = serve(tx, count + spare, now, whom, without)
+        decisions = [_decision(machine, row, row.reason) for row in served]
+        if spare:
+            tx.later(lambda: self._ledger.stock_up(decisions[count:]))
+        return decisions[:count]
 
-    def tell(self, decision_id: int, reward: float, *, correct: bool = False) -> bool:
+    # 5. Tell
+
+    def tell(self, decision_id: int, reward: float, cost: float | None = None, *, correct: bool = False) -> bool:
         """Tell the reward of a decision, at any time, from any process.
 
         Telling the same reward again changes nothing. A different one is an error unless `correct` is True. A reward
-        that comes after its decision expired counts.
+        that comes after its decision expired, or after the study was ended, counts.
 
         Parameters
         ----------
@@ -143,6 +166,8 @@ class Study:
             The `id` of the decision.
         reward : float
             Within the range that the study declared, [0, 1] by default.
+        cost : float, optional
+            What the decision has cost, where that is known only afterwards.
         correct : bool
             Whether to replace a reward that was told before (or an abandonment).
 
@@ -153,7 +178,7 @@ class Study:
 
         Raises
         ------
-        InvalidReward, UnknownDecision, RewardConflict, StudyClosed
+        InvalidReward, UnknownDecision, RewardConflict
             Nothing has changed.
 
         Examples
@@ -165,258 +190,178 @@ class Study:
         >>> study.tell(decision.id, 1.0), study.tell(decision.id, 1.0)
         (True, False)
         """
-        number = _number(decision_id)
-        value = self._reward(number, reward)
-        ledger = self._ledger
-        with ledger as machine:
-            now = self._tick(machine)
-            row = ledger.get(number)
-            if row is None:
-                raise self._unknown(number)
-            if not moves(row, TOLD, value, correct):
-                return False
-            ledger.add_settled((self._settle(machine, row, TOLD, value, now),))
-            return True
+        number = number_of(decision_id)
+        values = {number: (self._reward(number, reward), self._cost(number, cost))}
+        return self._enter(lambda tx: self._tell(tx, values, correct)) > 0
 
-    def tell_many(self, rewards: Mapping[int, float] | Iterable[tuple[int, float]], *, correct: bool = False) -> int:
-        """Tell many rewards, by decision id, in one transaction: all of them or, on an error, none.
+    def tell_many(
+        self,
+        rewards: Mapping[int, float] | Iterable[tuple[int, float] | tuple[int, float, float]],
+        *,
+        correct: bool = False,
+    ) -> int:
+        """Tell many rewards, by decision id, in one transaction: all of them or, on an error, none. An item may have a
+        third part, the cost.
 
         Returns
         -------
         int
             How many of them changed anything.
         """
-        values: dict[int, float] = {}
-        for key, reward in _pairs(rewards):
-            number = _number(key)
-            value = self._reward(number, reward)
+        values: dict[int, tuple[float, float | None]] = {}
+        for key, reward, cost in _triples(rewards):
+            number = number_of(key)
+            value = self._reward(number, reward), self._cost(number, cost)
             if values.setdefault(number, value) != value:
-                raise InvalidReward(f"decision {number} is told two rewards at once, {values[number]:g} and {value:g}")
-        ledger = self._ledger
-        with ledger as machine:
-            now = self._tick(machine)
-            rows = ledger.find(list(values))
-            if len(rows) < len(values):
-                raise self._unknown(next(number for number in values if number not in rows))
-            new = [(row, values[number]) for number, row in rows.items() if moves(row, TOLD, values[number], correct)]
-            ledger.add_settled([self._settle(machine, row, TOLD, value, now) for row, value in new])
-            return len(new)
+                raise InvalidReward(
+                    f"decision {number} is told two rewards at once, {values[number][0]:g} and {value[0]:g}"
+                )
+        return self._enter(lambda tx: self._tell(tx, values, correct)) if values else 0
 
     def abandon(self, decision_id: int) -> bool:
         """Say that a decision will never have a reward; it counts as nothing. Answers whether anything changed.
 
         Raises
         ------
-        UnknownDecision, RewardConflict (it has a reward), StudyClosed
+        UnknownDecision, RewardConflict (it has a reward)
         """
-        number = _number(decision_id)
-        ledger = self._ledger
-        with ledger as machine:
-            now = self._tick(machine)
-            row = ledger.get(number)
-            if row is None:
-                raise self._unknown(number)
-            if not moves(row, ABANDONED, None, False):
-                return False
-            ledger.add_settled((self._settle(machine, row, ABANDONED, None, now),))
-            return True
+        number = number_of(decision_id)
 
-    def expire(self) -> int:
-        """Expire every decision that has waited longer than `expire_after`, and answer with their number.
+        def work(tx: Transaction) -> list[Entry]:
+            row = self._find(tx, (number,))[number]
+            new = moves(row, Outcome.ABANDONED, None)
+            return [row.becomes(Outcome.ABANDONED, None, None, self._now(tx), self._last(tx))] if new else []
 
-        `ask`, `tell` and `status` do this on their way; a study that nobody uses can do it by hand.
-        """
-        total = 0
-        while True:
-            with self._ledger as machine:
-                before = machine.scanned
-                now = self._now(machine)
-                if machine.closed or now < machine.due:
-                    return total
-                total += self._expire(machine, now)
-                if machine.scanned == before:
-                    return total
+        return self._enter(work) > 0
 
-    # The world changes
+    def record(self, arm: str, reward: float, cost: float | None = None, *, key: str | None = None) -> Decision:
+        """Count a decision that somebody else made, with its reward: what it proves counts as if the study had made it.
 
-    def set_cost(self, arm: str, cost: float) -> None:
-        """Change the cost of one pull of an arm from now on. Nothing that was learned is lost.
-
-        The policy starts its rounds again on the sums as they are, so it passes at once those that it has pulls for.
-        """
-        self._change("set_cost", arm, cost)
-
-    def add_arm(self, arm: str, cost: float) -> None:
-        """Add an arm to the running study, or bring a retired one back with what was learned of it."""
-        self._change("add_arm", arm, cost)
-
-    def retire_arm(self, arm: str) -> None:
-        """Take an arm out of the running study. Rewards of its open decisions are still taken and stay on record."""
-        self._change("retire_arm", arm, None)
-
-    def close(self) -> None:
-        """End the study: from now on `ask`, `tell` and changes raise `StudyClosed`; reading goes on."""
-        self._change("close", None, None)
-
-    def _change(self, kind: str, arm: str | None, cost: float | None) -> None:
-        with self._ledger as machine:
-            now, before = self._tick(machine), machine.clock
-            machine.clock = now
-            try:
-                apply_change(machine, kind, arm, cost)
-            except InvalidStudy:
-                machine.clock = before
-                raise
-            self._ledger.add_change(Changed(machine.version, kind, arm, cost, now))
-
-    # What is known
-
-    def status(self) -> Status:
-        """Per arm: pulls, pending, mean, interval and verdict; the leader, how sure that is, and what was spent.
+        So a study can watch a router of your own before it is asked anything. With a `key`, saying it again changes
+        nothing. Record every decision, whatever its reward: a choice of them proves nothing.
 
         Examples
         --------
         >>> from satisfice import BestReward
         >>> from satisfice.studies import create_study
-        >>> study = create_study("demo", {"small": 1.0, "large": 9.0}, BestReward(0.1), policy="ucb-cs", horizon=100)
-        >>> study.tell(study.ask().id, 1.0)
-        True
-        >>> [(arm.name, arm.pulls, arm.pending) for arm in study.status().arms]
-        [('small', 1, 0), ('large', 0, 0)]
+        >>> study = create_study("demo", {"small": 1.0, "large": 9.0}, BestReward(0.1))
+        >>> study.record("large", 1.0, cost=8.2, key="call 17").reason
+        'recorded'
         """
-        from satisfice.studies.status import make_status
+        call = self._call((arm, reward, cost, key))
+        return self._run(lambda tx: self._record(tx, [call]))[0]
 
-        self.expire()
-        with self._ledger as machine:
-            return make_status(machine)
+    def record_many(self, calls: Iterable[Sequence[object]]) -> int:
+        """Count many decisions that somebody else made, in their order and in one transaction.
 
-    def verdict(self) -> Verdict:
-        """The leading arm, how sure that is, and which arms were refuted by which and when."""
-        return self.status().verdict
+        Each is (arm, reward), (arm, reward, cost) or (arm, reward, cost, key), with None for what is not known. Answers
+        how many were new; those whose key is known are passed over.
 
-    def explain(self, decision_id: int) -> Explanation:
-        """Why this arm at that time: what was known then, and which lease the decision belongs to.
-
-        It reads the log up to the decision, so it takes longer than an `ask`, in proportion to the log.
+        Examples
+        --------
+        >>> from satisfice import BestReward
+        >>> from satisfice.studies import create_study
+        >>> study = create_study("demo", {"small": 1.0, "large": 9.0}, BestReward(0.1))
+        >>> study.record_many([("small", 0.0), ("large", 1.0, 8.2)])
+        2
         """
-        from satisfice.studies.explain import explain
+        wanted = [self._call(call) for call in calls]
+        if not wanted:
+            return 0
+        made = self._run(lambda tx: self._record(tx, wanted))
+        return sum(decision.reason == Reason.RECORDED for decision in made)
 
-        with self._ledger:
-            row = self._ledger.get(_number(decision_id))
-        if row is None:
-            raise self._unknown(decision_id)
-        return explain(self._ledger, row)
+    def _call(self, call: Sequence[object]) -> tuple[str, float, float | None, Whom]:
+        arm, reward, cost, key, *more = (*call, None, None) if len(call) < 4 else call
+        if len(call) < 2 or (len(call) > 4 and more):
+            raise InvalidReward(f"{shown(call)} is no call: an arm, a reward, a cost and a key, such as ('small', 1.0)")
+        value, paid = self._reward(0, cast(float, reward)), self._cost(0, cast("float | None", cost))
+        return cast(str, arm), value, paid, Whom(None, cast("str | None", key), None)
 
-    def check(self) -> Audit:
-        """Rebuild the state from the log and say whether it agrees with the state that is kept."""
-        from satisfice.studies.audit import audit
+    def _record(self, tx: Transaction, calls: Iterable[tuple[str, float, float | None, Whom]]) -> list[Decision]:
+        machine, now = tx.machine, self._now(tx)
+        self._going(machine)
+        made = []
+        for arm, value, paid, whom in calls:
+            known = tx.of_key(whom.key) if whom.key is not None else []
+            if known:
+                made.append(_decision(machine, known[0], Reason.KEY))
+                continue
+            row = note(tx, machine.index(arm), whom, now)
+            tx.add_entries([row.becomes(Outcome.TOLD, value, paid, now, row.id)])
+            made.append(_decision(machine, row, Reason.RECORDED))
+        self._watch(tx, now)
+        return made
 
-        return audit(self._ledger)
+    def _tell(self, tx: Transaction, values: Mapping[int, tuple[float, float | None]], correct: bool) -> list[Entry]:
+        rows = self._find(tx, values)
+        now, last = self._now(tx), self._last(tx)
+        return [
+            rows[number].becomes(Outcome.TOLD, value, cost, now, max(last, number))
+            for number, (value, cost) in values.items()
+            if moves(rows[number], Outcome.TOLD, value, cost, correct)
+        ]
 
-    def log(self) -> pl.DataFrame:
-        """One row per decision: id, arm, cost then, reason, lease, subject, times, status and reward by now."""
-        from satisfice.studies.replay import log_frame
+    def _find(self, tx: Transaction, numbers: Iterable[int]) -> dict[int, Row]:
+        wanted = list(numbers)
+        rows = tx.find(wanted)
+        for number in wanted:
+            if number not in rows:
+                raise UnknownDecision(f"the study {self.name!r} never handed out a decision {number!r}")
+        return rows
 
-        return log_frame(self._ledger)
+    def _enter(self, work: Callable[[Transaction], list[Entry]]) -> int:
+        """Log what became of decisions; answers with how many."""
 
-    def export(self, path: str | Path) -> Path:
-        """Write `log()` to a Parquet file, folders included.
+        def enter(tx: Transaction) -> int:
+            entries = work(tx)
+            tx.add_entries(entries)
+            if tx.locked and tx.machine.worth_a_look:
+                self._watch(tx, self._now(tx))
+            return len(entries)
 
-        Raises
-        ------
-        InvalidData
-            The file cannot be written.
+        done = self._run(enter, lock=False)
+        if self._ledger.told >= TOLD:
+            self._run(lambda tx: self._watch(tx, self._now(tx)))
+        return done
+
+    @staticmethod
+    def _last(tx: Transaction) -> int:
+        """The last decision that is known of here."""
+        return tx.machine.decisions if tx.locked else 0
+
+    def expire(self) -> int:
+        """Expire every decision that has waited longer than `expire_after`, and answer with their number.
+
+        `ask` and `status` do this on their way; a study that nobody uses can do it by hand.
         """
-        from polars.exceptions import PolarsError
+        total = 0
+        while self.config.expire_after is not None:
+            count, more = self._run(lambda tx: self._expire(tx, self._now(tx)))
+            total += count
+            if not more:
+                break
+        return total
 
-        target = Path(path)
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            self.log().write_parquet(target)
-        except (OSError, PolarsError) as error:
-            raise _unwritten(target, error) from error
-        return target
-
-    def replay(
-        self,
-        log: Study | pl.DataFrame | PandasFrame | str | Path | None = None,
-        *,
-        policy: str | Policy | type[Policy] | None = None,
-        setting: Setting | None = None,
-        seed: int = 0,
-    ) -> Replay:
-        """Feed a recorded log (by default this study's own) through this study's policy or another; see `sf.replay`."""
-        from satisfice.studies.replay import replay
-
-        config = self.config
-        return replay(
-            config.policy if policy is None else policy,
-            self if log is None else log,
-            setting=config.setting if setting is None else setting,
-            horizon=config.horizon,
-            rewards=(config.low, config.high),
-            binary=config.binary,
-            seed=seed,
-        )
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Means with their intervals against the threshold, and where the decisions and the money went.
-
-        Raises
-        ------
-        InvalidData
-            The file cannot be written, or its name ends in no known kind of picture.
-        """
-        from satisfice.plots import save
-        from satisfice.studies.picture import picture
-
-        figure = picture(self.status())
-        if path is not None:
-            known = figure.canvas.get_supported_filetypes()
-            if Path(path).suffix[1:].lower() not in known:
-                raise InvalidData(f"{path} does not end in a kind of picture: {', '.join(known)}")
-            try:
-                save(figure, path)
-            except OSError as error:
-                raise _unwritten(path, error) from error
-        return figure
+    def _expire(self, tx: Transaction, now: float) -> tuple[int, bool]:
+        """Expire what is overdue; answers with how many, and whether there may be more."""
+        after, machine = self.config.expire_after, tx.machine
+        if after is None or machine.ended or now < machine.due:
+            return 0, False
+        rows = list(tx.rows(machine.scanned + 1, machine.scanned + EXPIRE_AT_ONCE))
+        waiting = [row for row in rows if row.outcome == Outcome.OPEN]
+        overdue = [row for row in waiting if row.at + after <= now]
+        last, reward = self._last(tx), self.config.expire_as
+        tx.add_entries([row.becomes(Outcome.EXPIRED, reward, None, now, last) for row in overdue])
+        # One that was asked for by a clock ahead of ours does not hold up those behind it.
+        later = [row for row in waiting if row.at + after > now]
+        if rows:
+            machine.scanned = later[0].id - 1 if later else rows[-1].id
+        more = len(rows) == EXPIRE_AT_ONCE and not later
+        machine.due = -math.inf if more else min((row.at + after for row in later), default=math.inf)
+        return len(overdue), more
 
     # Pieces
-
-    def _now(self, machine: Machine) -> float:
-        """The time, which never runs backwards within a study, whatever the clocks of its processes."""
-        return max(self._clock(), machine.clock)
-
-    def _tick(self, machine: Machine) -> float:
-        """The time of an event, after what is overdue has expired."""
-        if machine.closed:
-            raise StudyClosed(f"the study {self.name!r} is closed")
-        now = self._now(machine)
-        if now >= machine.due:
-            self._expire(machine, now)
-        return now
-
-    def _note_due(self, machine: Machine, asked_at: float) -> None:
-        if self.config.expire_after is not None:
-            machine.due = asked_at + self.config.expire_after
-
-    def _expire(self, machine: Machine, now: float) -> int:
-        after, ledger = self.config.expire_after, self._ledger
-        if after is None:
-            return 0
-        rows = ledger.overdue(machine.scanned, now - after, EXPIRE_AT_ONCE)
-        waiting = [row for row in rows if row.status == OPEN]
-        ledger.add_settled([self._settle(machine, row, EXPIRED, self.config.expire_as, now) for row in waiting])
-        if rows:
-            machine.scanned = rows[-1].id
-        oldest = ledger.first_after(machine.scanned)
-        machine.due = math.inf if oldest is None else oldest + after
-        return len(waiting)
-
-    def _settle(self, machine: Machine, row: Row, status: str, reward: float | None, now: float) -> Settled:
-        machine.clock = now
-        settle(machine, row, status, reward)
-        return Settled(machine.version, row.id, row.entries + 1, status, reward, now)
 
     def _reward(self, number: int, reward: float) -> float:
         config = self._ledger.config
@@ -432,39 +377,44 @@ class Study:
             raise InvalidReward(f"reward = {shown(reward)} of decision {number}; this study takes {what}")
         return value
 
-    def _indices(self, machine: Machine, names: Iterable[str]) -> Sequence[int]:
-        wanted = (names,) if isinstance(names, str) else tuple(names)
-        return [arm_of(machine, name) for name in wanted]
+    def _cost(self, number: int, cost: float | None) -> float | None:
+        if cost is None:
+            return None
+        least, most = self.config.cost_range or (0.0, math.inf)
+        try:
+            value = float(cost)
+        except (TypeError, ValueError):
+            value = math.nan
+        if not (math.isfinite(value) and least <= value <= most):
+            what = "finite numbers of at least 0" if most == math.inf else f"numbers from {least:g} to {most:g}"
+            raise InvalidReward(f"cost = {shown(cost)} of decision {number}; this study takes {what}", parameter="cost")
+        return value
 
-    def _unknown(self, number: object) -> UnknownDecision:
-        return UnknownDecision(f"the study {self.name!r} never handed out a decision {number!r}")
+    def _without(self, machine: Machine, exclude: Iterable[str], available: Iterable[str] | None) -> Sequence[int]:
+        """The arms that cannot be played."""
+        if not exclude and available is None:
+            return ()
+        without = {machine.index(name) for name in ((exclude,) if isinstance(exclude, str) else tuple(exclude))}
+        if available is not None:
+            names = (available,) if isinstance(available, str) else tuple(available)
+            without |= set(range(len(machine.arms))) - {machine.index(name) for name in names}
+        if all(i in without for i in machine.active):
+            raise InvalidStudy("every arm is excluded; leave at least one to choose", parameter="exclude")
+        return sorted(without)
 
 
-def _number(decision_id: object) -> int:
-    """A decision id: a whole number, NumPy's included, or the text of one."""
-    number = -1
-    if isinstance(decision_id, str):
-        number = int(decision_id) if decision_id.isdecimal() else -1
-    elif isinstance(decision_id, Integral) and not isinstance(decision_id, bool):
-        number = int(decision_id)
-    if not 1 <= number < 1 << 62:
-        raise UnknownDecision(f"{shown(decision_id)} is not the id of a decision; ids are 1, 2, 3, ...")
-    return number
+def _decision(machine: Machine, row: Asked | Row, reason: str) -> Decision:
+    return Decision(row.id, machine.arms[row.arm].name, str(reason), row.lease, row.subject, row.key, row.session)
 
 
-def _unwritten(path: str | Path, error: Exception) -> InvalidData:
-    reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
-    return InvalidData(f"{path} cannot be written: {reason}")
-
-
-def _pairs(rewards: object) -> Iterator[tuple[object, float]]:
-    """Ids and rewards, or `InvalidReward`."""
+def _triples(rewards: object) -> Iterator[tuple[object, float, float | None]]:
+    """Ids, rewards and costs, or `InvalidReward`."""
     items = rewards.items() if isinstance(rewards, Mapping) else rewards
     if isinstance(items, Iterable) and not isinstance(items, str) and not hasattr(items, "columns"):
         for item in items:
-            if not isinstance(item, Sequence) or isinstance(item, str) or len(item) != 2:
+            if not isinstance(item, Sequence) or isinstance(item, str) or len(item) not in (2, 3):
                 raise InvalidReward(f"{shown(item)} is not a pair of a decision id and a reward, such as (17, 1.0)")
-            yield item[0], item[1]
+            yield item[0], item[1], item[2] if len(item) == 3 else None
     else:
         raise InvalidReward(
             f"rewards are {{17: 1.0, 18: 0.0}} or pairs such as [(17, 1.0), (18, 0.0)]; got {shown(rewards)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from satisfice.errors import StorageError
+from satisfice.errors import Hint, StorageError
 from satisfice.studies.storages.base import Ledger, Storage
 
 __all__ = ["Ledger", "Storage", "get_storage"]
@@ -34,5 +34,13 @@ def get_storage(storage: str | Storage | None, *, create: bool = True) -> Storag
 
         return SQLStorage(storage, create=create)
     raise StorageError(
-        f"storage = {storage!r}; use None (memory), sqlite:///file.db or postgresql://user@host/database"
+        f"storage = {_hidden(storage)}, which is no storage that is known", hint=Hint.STORAGE, parameter="storage"
     )
+
+
+def _hidden(storage: object) -> str:
+    """A wrong value for a message, without what may be a password."""
+    text = repr(storage)
+    if "@" in text or "=" in text:
+        return f"{text.split(':', 1)[0]}:... ({type(storage).__name__})"
+    return text if len(text) <= 80 else f"a {type(storage).__name__}"

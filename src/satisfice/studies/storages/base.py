@@ -1,87 +1,154 @@
-"""The contract of a storage. `tests/studies/test_storages.py` runs every storage against it."""
+"""The contract of a storage. `satisfice.testing.StorageTests` runs a storage against it."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from types import TracebackType
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 from satisfice.studies.config import Config
 from satisfice.studies.machine import Machine
-from satisfice.studies.records import Asked, Changed, Event, Row, Settled
+from satisfice.studies.records import Asked, Decision, Entry, Event, Row
+
+T = TypeVar("T")
 
 
-class Ledger(ABC):
-    """The books of one study: its state, and the log that the state can be rebuilt from.
-
-    A ledger is a context manager. Entering it begins a transaction and answers with the study's `Machine`, up to
-    date with every committed event of every process; leaving it commits, or rolls everything back if an error passes
-    through. The rules:
-
-    - Transactions on one study exclude each other, between threads and between processes. One that has to wait does
-      so for `timeout` seconds before it raises `StorageError`; it never raises because somebody else was faster.
-    - When leaving returns, what was written is durable: it survives the death of the process at any moment (and in
-      SQL storages, with their default settings, that of the machine).
-    - Either all of a transaction is there or nothing. After an error the next transaction sees the state before it.
-    - A ledger may be shared by threads, and by processes that are forked; it then reconnects by itself.
-    - Rows of the log are only ever added. `seq` is the machine's `version` after the event: 1, 2, 3, ... without gaps.
-    - The machine is only valid inside the transaction; nobody may keep it, or change it without logging why.
-    - No method but `log` costs more after many decisions than after few.
-    - Inside a transaction `find`, `open_of` and `overdue` see what the transaction itself has added.
-    """
+class View(ABC):
+    """A study at one moment: its state and its log. Valid only inside the work that it was given to."""
 
     config: Config
-    timeout: float
+    now: float  # the storage's own time, seconds since 1970; the caller's where it has none
 
+    @property
+    def today(self) -> float:
+        """The time by which decisions are too old to be waited for: that of the clock by which they were made."""
+        return self.now
+
+    @property
     @abstractmethod
-    def __enter__(self) -> Machine:
-        """Begin a transaction. Raises `StorageError` when the storage cannot be reached or stays locked."""
-
-    @abstractmethod
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Commit, or roll back when there is an error."""
-
-    # Inside a transaction
+    def machine(self) -> Machine:
+        """The state with all that is in the log by now. Nobody may keep it, or change it without logging why."""
 
     @abstractmethod
     def find(self, ids: Sequence[int]) -> dict[int, Row]:
         """The decisions with these ids and what became of them; unknown ids are missing from the answer."""
 
-    def get(self, number: int) -> Row | None:
-        """The decision with this id and what became of it, or None."""
-        return self.find((number,)).get(number)
+    @abstractmethod
+    def rows(self, first: int = 1, last: int | None = None) -> Iterator[Row]:
+        """The decisions from `first` to `last` and what became of them, in order."""
+
+    @abstractmethod
+    def newest(self, before: int | None = None, limit: int = 100) -> list[Row]:
+        """The last decisions with an id below `before`, newest first."""
+
+    @abstractmethod
+    def chains(self) -> Iterator[tuple[Asked, list[Entry]]]:
+        """Every decision with all its entries, in order: what an audit reads."""
+
+    @abstractmethod
+    def events(self, until: int | None = None, after: int = 0) -> Iterator[Event]:
+        """The events in order, after `seq` = `after` and up to `until`."""
 
     @abstractmethod
     def open_of(self, subject: str) -> Row | None:
         """The last decision of a subject if it is open."""
 
     @abstractmethod
-    def overdue(self, after: int, until: float, limit: int) -> list[Row]:
-        """Decisions with an id above `after` that were asked for by the time `until`, in order of id."""
+    def of_session(self, session: str) -> Row | None:
+        """The last decision of a session."""
 
     @abstractmethod
-    def first_after(self, after: int) -> float | None:
-        """When decision `after` + 1 was asked for; None if it was not yet."""
+    def of_key(self, key: str) -> list[Row]:
+        """The decisions that were made for a key, in order."""
+
+
+class Transaction(View):
+    """A view that may be written to: all that is added becomes durable together, or nothing does.
+
+    Inside it, `find` and the like see what the transaction itself has added.
+    """
+
+    locked: bool  # whether it has the lock, and a machine
+    spare: int = 0  # how many decisions more than it needs it should take in advance
+
+    def later(self, deed: Callable[[], None]) -> None:
+        """Do something once the transaction is durable."""
+        deed()
 
     @abstractmethod
     def add_decisions(self, rows: Sequence[Asked]) -> None:
-        """Add decisions to the log."""
+        """Hand out decisions. Needs the lock. The machine counts them at once."""
 
     @abstractmethod
-    def add_settled(self, rows: Sequence[Settled]) -> None:
-        """Add what became of decisions to the log."""
+    def add_event(self, event: Event) -> None:
+        """Log an event. Needs the lock. The machine carries it out first, and nothing is logged if it refuses."""
 
     @abstractmethod
-    def add_change(self, row: Changed) -> None:
-        """Add a change of the world to the log."""
-
-    # Outside transactions
+    def add_entries(self, entries: Sequence[Entry]) -> None:
+        """Log what became of decisions. Needs no lock. When another process was faster with the same `nth` of a
+        decision, the transaction is rolled back and the work is done again."""
 
     @abstractmethod
-    def log(self, until: int | None = None) -> Iterator[Event]:
-        """The events up to `seq` = `until`, in order: one consistent view, whatever is added meanwhile."""
+    def forget(self, subject: str) -> int:
+        """Erase the name of a subject from all its decisions; answers with their number. Needs the lock."""
+
+    @abstractmethod
+    def put_away(self, through: int) -> None:
+        """Delete decisions up to `through` and their entries. Needs the lock."""
+
+
+def time_of(clock: Callable[[], float] | None, own: float) -> float:
+    """The time of a caller's clock, if it has one that works, else the storage's own."""
+    if clock is None:
+        return own
+    now = float(clock())
+    return now if math.isfinite(now) else own
+
+
+class Ledger(ABC):
+    """The books of one study: the log, and a state that can be rebuilt from it.
+
+    - `run(work)` gives a transaction to `work` and answers with what it answers, once all is durable: it survives the
+      death of the process at any moment (and in SQL storages, with their default settings, that of the machine).
+    - With `lock`, transactions on one study exclude each other, between threads and between processes. One that has to
+      wait does so for `timeout` seconds before it raises `StorageBusy`; it never raises because somebody else was
+      faster. Without `lock` it may only add entries, and sees no machine.
+    - When `work` raises, nothing of it has changed; `work` may be called again, so it changes nothing but through the
+      transaction. When the storage fails, nothing has changed either, except with `OutcomeUnknown`.
+    - `look(work)` gives a consistent view to `work`; it takes no lock, and needs no right to write.
+    - A ledger may be shared by threads, and by processes that are forked.
+    - Rows of the log are only ever added. No method but `rows`, `chains` and `events` costs more after many decisions
+      than after few.
+    """
+
+    config: Config
+    study: int  # the number of the study in its storage, from 1
+    token: str  # drawn at random when the study was made
+    storage: Storage  # where it is
+    timeout: float
+    clock: Callable[[], float] | None = None  # the caller's own clock, if it has one
+    told: int = 0  # entries that this process has added since it held the lock last
+
+    @abstractmethod
+    def take(self) -> Decision | None:
+        """A decision that was taken in advance, if there is one."""
+
+    @abstractmethod
+    def stock_up(self, decisions: Sequence[Decision]) -> None:
+        """Keep decisions that were taken in advance (where `Transaction.spare` asks for some)."""
+
+    @abstractmethod
+    def run(self, work: Callable[[Transaction], T], *, lock: bool = True) -> T:
+        """Do `work` in a transaction. Raises `StorageError` when the storage cannot be reached or stays locked."""
+
+    @abstractmethod
+    def look(self, work: Callable[[View], T]) -> T:
+        """Do `work` on a view of the study as it is now."""
+
+    @abstractmethod
+    def repair(self) -> None:
+        """Forget the state that is kept, and rebuild it from the log."""
 
     @abstractmethod
     def close(self) -> None:
@@ -102,6 +169,18 @@ class Storage(ABC):
     @abstractmethod
     def names(self) -> list[str]:
         """The names of all studies, in the order of their creation."""
+
+    @abstractmethod
+    def page(self, after: int = 0, limit: int = 100) -> list[tuple[int, str]]:
+        """Numbers and names of the first studies whose number is above `after`, in the order of their creation."""
+
+    @abstractmethod
+    def name_of(self, study: int) -> str | None:
+        """The name of the study with this number; None where there is none."""
+
+    @abstractmethod
+    def delete(self, name: str) -> None:
+        """Delete a study with its log. Raises `UnknownStudy`."""
 
     @abstractmethod
     def close(self) -> None:

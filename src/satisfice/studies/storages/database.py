@@ -1,226 +1,357 @@
 """Connections to SQLite and PostgreSQL, from a URL.
 
-SQLAlchemy knows the URL, the driver and the dialect, and writes the statements; they then go straight to the driver,
-for an ask or a tell is one transaction of three or four statements, and building them again each time would cost more
-than the database does.
+SQLAlchemy knows the URL, the driver and the tables; statements go straight to the driver, for an ask or a tell is one
+transaction of a few statements, and building them again each time would cost more than the database does.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
+import re
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, TypeVar
 
-from satisfice.errors import MissingExtra, StorageError
+from satisfice.errors import Hint, MissingExtra, OutcomeUnknown, StorageBusy, StorageError
 
 try:
-    from sqlalchemy import create_engine, make_url
+    from sqlalchemy import make_url
+    from sqlalchemy.engine import URL
     from sqlalchemy.exc import SQLAlchemyError
-    from sqlalchemy.pool import NullPool
 except ImportError as error:
     raise MissingExtra("storages in SQL need SQLAlchemy; pip install 'satisfice[live]'") from error
 
-from satisfice.studies.storages.schema import STEPS, Statements
+from satisfice.studies.storages.schema import NEW_SCHEMA, STEPS, VERSION
 
 TIMEOUT = 60.0
 # PostgreSQL: the number of the lock under which the schema is made, any fixed number.
 SCHEMA_LOCK = 7_283_411
-Values = Sequence[object]
+# Whoever forks holds it, and whoever has a SQLite file open for a moment.
+FORK_LOCK = threading.RLock()
+# PostgreSQL ends a transaction whose client does not go on for so many seconds, as one that was stopped would not.
+IDLE = 5
+# A connection is given up when the server says nothing for the timeout and so many seconds more.
+PATIENCE = 0.5
+
+T = TypeVar("T")
 
 
-class Cursor(Protocol):
-    """The part of a database cursor that is used here."""
+def hide(url: str) -> str:
+    """A URL without its passwords.
 
-    def fetchone(self) -> tuple[Any, ...] | None: ...
-    def fetchall(self) -> list[tuple[Any, ...]]: ...
-    def __iter__(self) -> Iterator[tuple[Any, ...]]: ...
-
-
-class Link:
-    """A connection, in autocommit mode: transactions begin and end here. SQLite: every statement at once."""
-
-    def __init__(self, connection: Any) -> None:
-        self.connection = connection
-
-    def begin(self, statement: str, numbers: tuple[int, ...]) -> tuple[Any, ...]:
-        """Begin a transaction that will write, and answer with the first row of a statement."""
-        self.connection.execute("BEGIN IMMEDIATE")
-        return cast("tuple[Any, ...]", self.connection.execute(statement, numbers).fetchone())
-
-    def read(self, statement: str, values: Values) -> Cursor:
-        """The rows of a statement, with all that was written before."""
-        return cast(Cursor, self.connection.execute(statement, values))
-
-    def write(self, statement: str, values: Values) -> None:
-        """Write, now or at the latest before the next read or the end of the transaction."""
-        self.connection.execute(statement, values)
-
-    def write_many(self, statement: str, rows: Sequence[Values]) -> None:
-        """The same statement for many rows."""
-        self.connection.executemany(statement, rows)
-
-    def commit(self) -> None:
-        """End the transaction; what was written is there for good."""
-        self.connection.execute("COMMIT")
-
-    def rollback(self) -> None:
-        """End the transaction as if it had not been."""
-        self.connection.execute("ROLLBACK")
-
-    def close(self) -> None:
-        """Hang up; an open transaction is rolled back."""
-        self.connection.close()
-
-
-class PostgresLink(Link):
-    """Statements travel together: while a transaction is open others wait for it, so every trip to the server counts.
-
-    Beginning and reading is one trip; all that is written and the commit are another.
+    Examples
+    --------
+    >>> hide("mysql://me:secret@host/db?password=secret&x=1")
+    'mysql://me:***@host/db?password=***&x=1'
     """
-
-    def __init__(self, connection: Any) -> None:
-        from psycopg import ClientCursor
-
-        super().__init__(connection)
-        self._cursor = ClientCursor(connection)
-        self._waiting: list[str] = []
-
-    def begin(self, statement: str, numbers: tuple[int, ...]) -> tuple[Any, ...]:
-        self._waiting.clear()
-        # Several statements in one trip take no parameters; whole numbers need no quoting.
-        cursor = self.connection.execute(f"BEGIN; {statement % numbers}")
-        cursor.nextset()
-        return cast("tuple[Any, ...]", cursor.fetchone())
-
-    def _send(self, *last: str) -> None:
-        text = "; ".join([*self._waiting, *last])
-        self._waiting.clear()
-        if text:
-            self.connection.execute(text)
-
-    def read(self, statement: str, values: Values) -> Cursor:
-        self._send()
-        return super().read(statement, values)
-
-    def write(self, statement: str, values: Values) -> None:
-        self._waiting.append(self._cursor.mogrify(statement, values))
-
-    def write_many(self, statement: str, rows: Sequence[Values]) -> None:
-        self._send()
-        self.connection.cursor().executemany(statement, rows)
-
-    def commit(self) -> None:
-        self._send("COMMIT")
-
-    def rollback(self) -> None:
-        self._waiting.clear()
-        super().rollback()
+    text = re.sub(r"(://[^/@:]*:)[^/]*(@)", r"\1***\2", url)
+    return re.sub(r"(?i)\b((?:ssl)?password|passwd|pwd)=[^&\s]*", r"\1=***", text)
 
 
 class Database:
-    """A database: its URL, its statements, and connections to it. Connections are in autocommit mode."""
+    """A database: its URL, and connections to it, in autocommit mode."""
 
-    def __init__(self, url: str, timeout: float = TIMEOUT) -> None:
+    lite: bool
+
+    def __init__(self, url: str) -> None:
         try:
             parsed = make_url(url)
-        except SQLAlchemyError as error:
-            raise StorageError(f"{url!r} is not the URL of a database: {error}") from error
-        self.timeout = timeout
-        self.lite = parsed.get_backend_name() == "sqlite"
-        if self.lite:
-            if not parsed.database or parsed.database == ":memory:":
-                raise StorageError(f"{url!r} names no file; use sqlite:///file.db, or storage=None for memory")
-            # "full" outlives the machine's power; "normal" outlives the process and is faster.
-            sync = str(parsed.query.get("synchronous", "full")).lower()
-            if sync not in ("full", "normal"):
-                raise StorageError(f"synchronous={sync} in {url!r}; it is full (the default) or normal")
-            parsed = parsed.difference_update_query(["synchronous"])
-            self.setup: tuple[str, ...] = (
-                f"PRAGMA busy_timeout={int(1000 * timeout)}",
-                "PRAGMA journal_mode=WAL",
-                f"PRAGMA synchronous={sync}",
-            )
-            options = {"isolation_level": None, "check_same_thread": False, "timeout": timeout}
-            self.begin = "BEGIN IMMEDIATE"
-            paramstyle = "qmark"
-        else:
-            parsed = parsed.set(drivername="postgresql+psycopg")
-            self.setup = (f"SET lock_timeout = {int(1000 * timeout)}",)
-            options = {"autocommit": True}
-            self.begin = "BEGIN"
-            paramstyle = "format"
+        except (SQLAlchemyError, ValueError):
+            # What cannot be read may have a password anywhere.
+            kind = url.split(":", 1)[0]
+            raise StorageError(f"'{kind}:...' is not the URL of a database", hint=Hint.STORAGE) from None
+        self.shown = hide(parsed.render_as_string(hide_password=True))
+        query = {key: value if isinstance(value, str) else value[-1] for key, value in parsed.query.items()}
+        self.timeout = self._timeout(query.pop("timeout", str(TIMEOUT)))
+        # "full" outlives the machine's power; "normal" outlives the process and is faster.
+        self.sync = query.pop("synchronous", "full").lower()
+        if self.sync not in ("full", "normal"):
+            raise StorageError(f"synchronous={self.sync} in {self.shown!r}; it is full (the default) or normal")
+        self.url = self._url(parsed.set(query=query))
         try:
-            self.engine = create_engine(parsed, poolclass=NullPool, connect_args=options, paramstyle=paramstyle)
-        except ImportError as error:
-            raise MissingExtra(f"{url!r} needs a driver; pip install 'satisfice[live]' ({error})") from error
-        self.shown = parsed.render_as_string(hide_password=True)
-        dbapi = self.engine.dialect.dbapi
-        self.errors: tuple[type[Exception], ...] = (cast(Any, dbapi).Error, SQLAlchemyError)
-        self.say = Statements(self.engine.dialect)
+            dialect: Any = self.url.get_dialect()
+            self.dialect: Any = dialect(paramstyle="qmark" if self.lite else "format", dbapi=dialect.import_dbapi())
+        except (ImportError, SQLAlchemyError):
+            raise MissingExtra(f"{self.shown!r} needs a driver; pip install 'satisfice[live]'") from None
+        self.errors: tuple[type[Exception], ...] = (self.dialect.dbapi.Error, SQLAlchemyError, OSError, UnicodeError)
+
+    def _timeout(self, text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = -1.0
+        if not 0.0 < value < 1e6:
+            raise StorageError(f"timeout={text} in {self.shown!r}; it is a number of seconds above 0")
+        return value
+
+    def _url(self, url: URL) -> URL:
+        return url
+
+    def connect(self, *, write: bool = True) -> Any:
+        """A new connection of the driver."""
+        raise NotImplementedError
+
+    def problem(self, error: Exception) -> StorageError:
+        """An error of the driver, as one of this package."""
+        text = hide(str(error).strip()) or type(error).__name__
+        kind = StorageBusy if self.busy(error) else StorageError
+        return kind(f"{self.shown}: {text}")
+
+    def busy(self, error: Exception) -> bool:
+        """Whether a lock was not to be had in time."""
+        raise NotImplementedError
+
+    def twice(self, error: Exception) -> bool:
+        """Whether a row was there already."""
+        raise NotImplementedError
+
+    @contextlib.contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Errors of the driver come out as those of this package."""
+        try:
+            yield
+        except self.errors as error:
+            raise self.problem(error) from error
+
+    # The schema
+
+    def prepare(self, *, create: bool) -> None:
+        """Make the tables, or bring them up to date. Many processes may do so at once. With tables that are up to date
+        it only reads."""
+        version = self.work(self._version, write=False)
+        self._known(version)
+        if version == VERSION:
+            return
+        if version == 0 and not create:
+            raise StorageError(f"there are no studies in {self.shown}", hint=Hint.CREATE)
+        self.work(self._upgrade)
+
+    def work(self, work: Callable[[Any], T], *, write: bool = True) -> T:
+        """Do work over a connection of its own."""
+        # Nobody forks while SQLite has a file open (see `satisfice.studies.storages.hub`).
+        with self.guarded(), FORK_LOCK if self.lite else contextlib.nullcontext():
+            connection = self.connect(write=write)
+            try:
+                return work(connection)
+            finally:
+                connection.close()
+
+    def _known(self, version: int) -> None:
+        if version > VERSION:
+            raise StorageError(
+                f"{self.shown} was made by a newer release of satisfice: it has version {version} of the tables, this "
+                f"release knows {VERSION}; upgrade satisfice to open it"
+            )
+
+    def _upgrade(self, connection: Any) -> None:
+        connection.execute("BEGIN IMMEDIATE" if self.lite else "BEGIN")
+        if not self.lite:
+            connection.execute(f"SELECT pg_advisory_xact_lock({SCHEMA_LOCK})")
+        version = self._version(connection)
+        self._known(version)
+        if version == 0:
+            connection.execute(NEW_SCHEMA)
+            connection.execute("INSERT INTO satisfice_schema VALUES (0)")
+        for number, statements, move in STEPS:
+            if number > version:
+                for statement in statements(self.dialect):
+                    connection.execute(statement)
+                if move is not None:
+                    move(connection, self.lite)
+        connection.execute(f"UPDATE satisfice_schema SET version = {VERSION}")
+        connection.execute("COMMIT")
+
+    def _version(self, connection: Any) -> int:
+        raise NotImplementedError
+
+
+class SQLite(Database):
+    """A file."""
+
+    lite = True
+
+    def _url(self, url: URL) -> URL:
+        if not url.database or url.database == ":memory:":
+            raise StorageError(f"{self.shown!r} names no file", hint=Hint.FILE, parameter="storage")
+        self.file = None if url.database.startswith("file:") else Path(url.database)
+        return url
 
     @property
-    def missing(self) -> str | None:
-        """The SQLite file if it is not there."""
-        file = self.engine.url.database
-        return file if self.lite and file and not file.startswith("file:") and not Path(file).exists() else None
+    def identity(self) -> tuple[int, int] | None:
+        """Which file it is by now; None: there is none."""
+        if self.file is None:
+            return 0, 0
+        try:
+            found = os.stat(self.file)  # noqa: PTH116 (many times a second)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
-    def connect(self) -> Any:
-        """A new connection of the driver."""
+    def connect(self, *, write: bool = True) -> Any:
         deadline = time.monotonic() + self.timeout
-        proxy = self.engine.raw_connection()
-        connection: Any = proxy.driver_connection
-        proxy.detach()
-        for statement in self.setup:
+        args, options = self.dialect.create_connect_args(self.url)
+        options |= {"isolation_level": None, "check_same_thread": False, "timeout": min(self.timeout, 2e6)}
+        if not write and self.file is not None:
+            connection = self._reader(options)
+        elif self.file is not None and self.identity is None:
+            raise StorageError(f"the file {self.file} is gone; nothing was written")
+        else:
+            connection = self.dialect.dbapi.connect(*args, **options)
+        setup = [f"PRAGMA busy_timeout={int(1000 * self.timeout)}", f"PRAGMA synchronous={self.sync}"]
+        if write:
+            setup.append("PRAGMA journal_mode=WAL")
+        for statement in setup:
             while True:
                 try:
                     connection.execute(statement)
                     break
                 except self.errors as error:
                     # Turning WAL on takes a lock that SQLite does not wait for.
-                    if "locked" not in str(error) or time.monotonic() > deadline:
+                    if not self.busy(error) or time.monotonic() > deadline:
+                        connection.close()
                         raise
                     time.sleep(0.005)
         return connection
 
-    def link(self) -> Link:
-        """A new connection for transactions."""
-        connection = self.connect()
-        return Link(connection) if self.lite else PostgresLink(connection)
+    def _reader(self, options: dict[str, Any]) -> Any:
+        """A connection that only reads, also where nothing may be written, not even the files that WAL needs."""
+        assert self.file is not None
+        where = self.file.absolute().as_uri()
+        options = {**options, "uri": True}
+        ways = ["mode=ro"] if os.access(self.file, os.W_OK) else ["mode=ro", "mode=ro&immutable=1"]
+        failure: Exception | None = None
+        for way in ways:
+            connection = self.dialect.dbapi.connect(f"{where}?{way}", **options)
+            try:
+                connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+                return connection
+            except self.errors as error:
+                connection.close()
+                failure = error
+        assert failure is not None
+        raise failure
 
-    def problem(self, error: Exception) -> StorageError:
-        """An error of the driver, as one of this package."""
-        return StorageError(f"{self.shown}: {str(error).strip() or type(error).__name__}")
-
-    def prepare(self) -> None:
-        """Make the tables, or bring them up to date. Many processes may do so at once."""
-        connection = self.connect()
-        try:
-            if self._version(connection) == len(STEPS):
-                return
-            connection.execute(self.begin)
-            if not self.lite:
-                connection.execute(f"SELECT pg_advisory_xact_lock({SCHEMA_LOCK})")
-            version = self._version(connection)
-            if version > len(STEPS):
-                raise StorageError(
-                    f"{self.shown} has version {version} of the tables; this version of satisfice knows {len(STEPS)}"
-                )
-            for step in STEPS[version:]:
-                for statement in step(self.engine.dialect):
-                    connection.execute(statement)
-            if version == 0:
-                connection.execute(self.say.add_schema, (len(STEPS),))
-            elif version < len(STEPS):
-                connection.execute(self.say.set_schema, (len(STEPS),))
-            connection.execute("COMMIT")
-        finally:
-            connection.close()
+    def prepare(self, *, create: bool) -> None:
+        if self.file is not None and self.identity is None:
+            if not create:
+                raise StorageError(f"there is no database {self.file}", hint=Hint.CREATE)
+            with self.guarded():
+                self.file.touch()
+        super().prepare(create=create)
 
     def _version(self, connection: Any) -> int:
-        if self.lite:
-            known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'satisfice_schema'").fetchone()
-        else:
-            known = connection.execute("SELECT to_regclass('satisfice_schema')").fetchone()[0]
-        row = connection.execute(self.say.schema).fetchone() if known else None
-        return int(row[0]) if row else 0
+        if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'satisfice_schema'").fetchone() is None:
+            return 0
+        return int(connection.execute("SELECT version FROM satisfice_schema").fetchone()[0])
+
+    def busy(self, error: Exception) -> bool:
+        return getattr(error, "sqlite_errorcode", 0) & 0xFF in (5, 6)  # SQLITE_BUSY, SQLITE_LOCKED
+
+    def twice(self, error: Exception) -> bool:
+        return getattr(error, "sqlite_errorname", "") in ("SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY")
+
+
+class PostgreSQL(Database):
+    """A database of a PostgreSQL server."""
+
+    lite = False
+
+    def _url(self, url: URL) -> URL:
+        return url.set(drivername="postgresql+psycopg")
+
+    def connect(self, *, write: bool = True) -> Any:
+        args, options = self.dialect.create_connect_args(self.url)
+        seconds = max(int(min(self.timeout, 10.0)), 2)
+        # A network that says nothing must not hold anybody up for longer than the timeout.
+        options = {
+            "connect_timeout": seconds,
+            "keepalives": 1,
+            "keepalives_idle": 10,
+            "keepalives_interval": 5,
+            "keepalives_count": 3,
+            "tcp_user_timeout": int(1000 * self.timeout),
+            "client_encoding": "UTF8",
+        } | options
+        connection = patient(self.timeout).connect(*args, **options, autocommit=True)
+        connection.execute(self.setup(write))
+        return connection
+
+    def setup(self, write: bool) -> str:
+        """What a session relies on, whatever the server, the database or the role has as a default."""
+        statements = [
+            f"SET lock_timeout = {int(1000 * self.timeout)}",
+            # Who only reads holds nobody up, and may take its time with what it has read.
+            f"SET idle_in_transaction_session_timeout = {1000 * IDLE if write else 0}",
+            "SET statement_timeout = 0",
+            "SET client_encoding = 'UTF8'",
+            "SET extra_float_digits = 1",
+            "SET default_transaction_isolation = 'read committed'",
+            "SET standard_conforming_strings = on",
+        ]
+        if write:
+            statements.append("SET default_transaction_read_only = off")
+        if self.sync == "full":
+            # Stronger settings than "on" stay.
+            statements.append(
+                "SELECT set_config('synchronous_commit', 'on', false) "
+                "WHERE current_setting('synchronous_commit') IN ('off', 'local')"
+            )
+        return "; ".join(statements)
+
+    def _version(self, connection: Any) -> int:
+        if connection.execute("SELECT to_regclass('satisfice_schema')").fetchone()[0] is None:
+            return 0
+        return int(connection.execute("SELECT version FROM satisfice_schema").fetchone()[0])
+
+    def busy(self, error: Exception) -> bool:
+        # A lock that was not to be had in time, and deadlocks, which the server ends by failing one of the parties.
+        return getattr(error, "sqlstate", None) in ("55P03", "40P01", "40001")
+
+    def twice(self, error: Exception) -> bool:
+        return getattr(error, "sqlstate", None) == "23505"
+
+
+@cache
+def patient(timeout: float) -> Any:
+    """The class of connections that hang up when a server says nothing for the timeout and a little.
+
+    The server has timeouts of its own for locks. So one that says nothing is out of reach, be it that the network
+    still takes what it is sent.
+    """
+    from psycopg import Connection, OperationalError
+
+    class PatientConnection(Connection[Any]):
+        def wait(self, gen: Any, *args: Any, **named: Any) -> Any:
+            return super().wait(self._watched(gen, time.monotonic() + timeout + PATIENCE), *args, **named)
+
+        def _watched(self, gen: Any, until: float) -> Any:
+            try:
+                wanted = next(gen)
+                while True:
+                    ready = yield wanted
+                    if not ready and time.monotonic() > until:
+                        self.pgconn.finish()
+                        raise OperationalError(f"the server said nothing for {timeout + PATIENCE:g} seconds")
+                    wanted = gen.send(ready)
+            except StopIteration as end:
+                return end.value
+
+    return PatientConnection
+
+
+def make_database(url: str) -> Database:
+    """The database of a URL."""
+    return (SQLite if url.split(":", 1)[0].split("+")[0] == "sqlite" else PostgreSQL)(url)
+
+
+def unknown(database: Database, error: Exception) -> OutcomeUnknown:
+    """What to raise when the answer to COMMIT did not come."""
+    return OutcomeUnknown(
+        f"{database.shown}: the connection was lost while a change was being written, so that nobody knows whether it "
+        f"was ({hide(str(error).strip()) or type(error).__name__}); telling the same again, or asking with the same "
+        "key, is safe"
+    )

@@ -2,140 +2,330 @@
 
 from __future__ import annotations
 
+import math
+import secrets
 import threading
+import time
 from array import array
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from heapq import merge
-from types import TracebackType
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from itertools import islice
+from typing import Any
 
-from satisfice.errors import StorageError, StudyExists, UnknownStudy
+from satisfice.errors import Hint, InvalidStudy, StorageBusy, StudyExists, UnknownStudy
 from satisfice.studies.config import Config
-from satisfice.studies.machine import EXTRA, INTERIM, LEASE, STANDIN, Machine
-from satisfice.studies.records import ABANDONED, EXPIRED, OPEN, TOLD, Asked, Changed, Event, Row, Settled
-from satisfice.studies.storages.base import Ledger, Storage
+from satisfice.studies.folding import advance, fold
+from satisfice.studies.machine import Machine
+from satisfice.studies.records import Asked, Decision, Entry, Event, Outcome, Reason, Row, in_control
+from satisfice.studies.storages.base import Ledger, Storage, T, Transaction, View, time_of
 
-_REASONS = (LEASE, INTERIM, EXTRA, STANDIN)
-_STATES = (OPEN, TOLD, ABANDONED, EXPIRED)
-_CODES = {name: code for code, name in enumerate(_REASONS)} | {name: code for code, name in enumerate(_STATES)}
-_NOTHING = float("nan")
+_REASONS, _OUTCOMES = tuple(Reason), tuple(Outcome)
+_REASON = {str(name): code for code, name in enumerate(_REASONS)}
+_OUTCOME = {str(name): code for code, name in enumerate(_OUTCOMES)}
+# What `forget` and `put_away` change.
+_CHANGED = (
+    *("_gone", "_arm", "_reason", "_lease", "_cost", "_extra", "_chance", "_asked_at", "_last", "_subjects", "_latest"),
+    *("_sessions", "_latest_of", "_id", "_nth", "_outcome", "_before", "_reward", "_told", "_at", "_after"),
+)
 
 
-class MemoryLedger(Ledger):
-    """The log in arrays, about 90 bytes a decision. The machine is in place: who uses it checks before changing it."""
+class MemoryLedger(Ledger, Transaction):
+    """The log in arrays, about 120 bytes a decision, and the machine beside it.
 
-    def __init__(self, config: Config) -> None:
-        self.config = config
+    A row is written to the log before the machine counts it. So after an error, an interrupt included, that left a
+    transaction half done, the log is cut to what it was and the machine is made anew from it.
+    """
+
+    def __init__(self, config: Config, storage: MemoryStorage, study: int) -> None:
+        self.config, self.storage = config, storage
+        self.study, self.token = study, secrets.token_hex(8)
         self.timeout = 60.0
+        self.now = 0.0
+        self.locked = True
         self._machine = Machine(config)
         self._lock = threading.Lock()
-        # Decision id i is at place i - 1 of these.
-        self._asked_seq, self._arm, self._reason = array("q"), array("i"), array("b")
-        self._lease, self._asked_at = array("q"), array("d")
-        self._last, self._entries = array("q"), array("i")  # place of the last entry about it, their number
+        self._owner = 0  # the thread that is in a transaction
+        self._whole = True
+        # Decision id i is at place i - 1 - `_gone` of these; `_last` is the place of the last entry about it.
+        self._gone = 0
+        self._arm, self._reason, self._lease = array("i"), array("b"), array("q")
+        self._cost, self._extra, self._chance, self._asked_at = array("d"), array("d"), array("d"), array("d")
+        self._last = array("q")
         self._subjects: dict[int, str] = {}
         self._latest: dict[str, int] = {}
-        self._seq, self._id, self._nth, self._status = array("q"), array("q"), array("i"), array("b")
-        self._reward, self._at = array("d"), array("d")
-        self._changes: list[Changed] = []
+        self._keys: dict[str, list[int]] = {}
+        self._key_of: dict[int, str] = {}
+        self._sessions: dict[int, str] = {}
+        self._latest_of: dict[str, int] = {}
+        # Entries; `_before` is the place of the one before about the same decision.
+        self._id, self._nth, self._outcome, self._before = array("q"), array("i"), array("b"), array("q")
+        self._reward, self._told, self._at, self._after = array("d"), array("d"), array("d"), array("q")
+        self._events: list[Event] = []
+        self._kept: dict[str, Any] = {}  # what the transaction has taken something out of, as it was
 
-    def __enter__(self) -> Machine:
-        if not self._lock.acquire(False) and not self._lock.acquire(timeout=self.timeout):
-            raise StorageError(f"the study {self.config.name!r} stayed locked for {self.timeout:g} seconds")
+    @property
+    def machine(self) -> Machine:
         return self._machine
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._lock.release()
+    @property
+    def today(self) -> float:
+        return time_of(self.clock, self.now)
 
-    def _row(self, number: int) -> Row:
-        place = number - 1
-        last = self._last[place]
-        status = _STATES[self._status[last]] if last >= 0 else OPEN
-        reward = self._reward[last] if last >= 0 else _NOTHING
-        return Row(
+    # Transactions
+
+    def run(self, work: Callable[[Transaction], T], *, lock: bool = True) -> T:
+        if self._owner == threading.get_ident():
+            raise StorageBusy(f"the study {self.config.name!r} is used from within a call of its own")
+        # An interrupt cannot come between a `with` and its lock, as it can between `acquire` and what follows.
+        with self._lock:
+            self._owner = threading.get_ident()
+            try:
+                return self._transact(work)
+            finally:
+                self._owner = 0
+
+    def _transact(self, work: Callable[[Transaction], T]) -> T:
+        if not self._whole:
+            self._mend()
+        self._sizes = len(self._asked_at), len(self._after), len(self._events)
+        self.now = time.time()
+        self._kept.clear()
+        self._whole = False
+        try:
+            answer = work(self)
+        except BaseException:
+            self._whole = not self._kept and self._sizes == (len(self._arm), len(self._id), len(self._events))
+            raise
+        self._whole = True
+        return answer
+
+    def look(self, work: Callable[[View], T]) -> T:
+        return self.run(work)
+
+    def _mend(self) -> None:
+        """Cut the log to what it was, and make the machine anew."""
+        for name, value in self._kept.items():
+            setattr(self, name, copy(value))
+        decisions, entries, events = self._sizes
+        for column in self._decision_columns():
+            del column[decisions:]
+        for number in [number for number in self._subjects if number > decisions + self._gone]:
+            del self._subjects[number]
+        self._latest = {subject: number for number, subject in sorted(self._subjects.items())}
+        for number in [number for number in self._sessions if number > decisions + self._gone]:
+            del self._sessions[number]
+        self._latest_of = {session: number for number, session in sorted(self._sessions.items())}
+        for key in [key for key, ids in self._keys.items() if ids[-1] > decisions + self._gone]:
+            for number in self._keys.pop(key):
+                self._key_of.pop(number, None)
+        columns = (self._id, self._nth, self._outcome, self._before, self._reward, self._told, self._at, self._after)
+        for column in columns:
+            del column[entries:]
+        del self._events[events:]
+        for place in range(decisions):
+            self._last[place] = -1
+        for place, number in enumerate(self._id):
+            self._last[number - 1 - self._gone] = place
+        self._machine = fold(self.config, self)
+        self._whole = True
+
+    def _keep(self) -> None:
+        """Keep the log as it is, before something is taken out of it."""
+        if not self._kept:
+            self._kept = {name: copy(getattr(self, name)) for name in _CHANGED}
+
+    def repair(self) -> None:
+        def work(tx: Transaction) -> None:
+            self._machine = fold(self.config, self)
+
+        self.run(work)
+
+    def _decision_columns(self) -> tuple[array[Any], ...]:
+        return (
+            *(self._arm, self._reason, self._lease, self._cost, self._extra, self._chance, self._last),
+            self._asked_at,
+        )
+
+    # Rows
+
+    def _entry(self, place: int) -> Entry:
+        number, before = self._id[place], self._before[place]
+        was = _OUTCOMES[self._outcome[before]] if before >= 0 else Outcome.OPEN
+        return Entry(
             number,
-            self._asked_seq[place],
+            self._nth[place],
+            self._arm[number - 1 - self._gone],
+            _OUTCOMES[self._outcome[place]],
+            _known(self._reward[place]),
+            was,
+            _known(self._reward[before]) if before >= 0 else None,
+            _known(self._told[place]),
+            _known(self._told[before]) if before >= 0 else None,
+            self._cost[number - 1 - self._gone],
+            self._at[place],
+            self._after[place],
+            in_control(_REASONS[self._reason[number - 1 - self._gone]]),
+        )
+
+    def _asked(self, number: int) -> Asked:
+        place = number - 1 - self._gone
+        return Asked(
+            number,
             self._arm[place],
             _REASONS[self._reason[place]],
             self._lease[place],
-            self._subjects.get(number) if self._subjects else None,
+            self._cost[place],
             self._asked_at[place],
-            status,
-            None if reward != reward else reward,
-            self._entries[place],
+            self._subjects.get(number) if self._subjects else None,
+            self._key_of.get(number) if self._key_of else None,
+            self._sessions.get(number) if self._sessions else None,
+            self._extra[place],
+            self._chance[place],
+        )
+
+    def _row(self, number: int) -> Row:
+        asked = self._asked(number)
+        last = self._last[number - 1 - self._gone]
+        if last < 0:
+            return Row(*asked)
+        return Row(
+            *asked,
+            _OUTCOMES[self._outcome[last]],
+            _known(self._reward[last]),
+            _known(self._told[last]),
+            self._nth[last],
+            self._at[last],
         )
 
     def find(self, ids: Sequence[int]) -> dict[int, Row]:
-        count = len(self._arm)
-        return {number: self._row(number) for number in ids if 1 <= number <= count}
+        first, last = self._gone + 1, self._gone + len(self._arm)
+        return {number: self._row(number) for number in ids if first <= number <= last}
 
-    def get(self, number: int) -> Row | None:
-        return self._row(number) if 1 <= number <= len(self._arm) else None
+    def rows(self, first: int = 1, last: int | None = None) -> Iterator[Row]:
+        end = self._gone + len(self._arm)
+        for number in range(max(first, self._gone + 1), (end if last is None else min(last, end)) + 1):
+            yield self._row(number)
+
+    def newest(self, before: int | None = None, limit: int = 100) -> list[Row]:
+        end = self._gone + len(self._arm) + 1
+        numbers = range((end if before is None else min(before, end)) - 1, self._gone, -1)
+        return [self._row(number) for number in islice(numbers, limit)]
+
+    def chains(self) -> Iterator[tuple[Asked, list[Entry]]]:
+        for number in range(self._gone + 1, self._gone + len(self._arm) + 1):
+            entries, place = [], self._last[number - 1 - self._gone]
+            while place >= 0:
+                entries.append(self._entry(place))
+                place = self._before[place]
+            yield self._asked(number), entries[::-1]
+
+    def events(self, until: int | None = None, after: int = 0) -> Iterator[Event]:
+        return iter(self._events[after:until])
 
     def open_of(self, subject: str) -> Row | None:
         number = self._latest.get(subject)
-        if number is None:
+        if number is None or number <= self._gone:
             return None
         row = self._row(number)
-        return row if row.status == OPEN else None
+        return row if row.outcome == Outcome.OPEN else None
 
-    def overdue(self, after: int, until: float, limit: int) -> list[Row]:
-        end = min(bisect_right(self._asked_at, until, lo=after), after + limit)
-        return [self._row(number) for number in range(after + 1, end + 1)]
+    def of_session(self, session: str) -> Row | None:
+        number = self._latest_of.get(session)
+        return None if number is None or number <= self._gone else self._row(number)
 
-    def first_after(self, after: int) -> float | None:
-        return self._asked_at[after] if after < len(self._asked_at) else None
+    def of_key(self, key: str) -> list[Row]:
+        return [self._row(number) for number in self._keys.get(key, ()) if number > self._gone]
+
+    # Writing: the log first, then the machine
 
     def add_decisions(self, rows: Sequence[Asked]) -> None:
-        for seq, number, arm, reason, lease, subject, at in rows:
-            self._asked_seq.append(seq)
+        machine = self._machine
+        for row in rows:
+            number, arm, reason, lease, cost, at, subject, key, session, extra, chance = row
             self._arm.append(arm)
-            self._reason.append(_CODES[reason])
+            self._reason.append(_REASON[reason])
             self._lease.append(lease)
-            self._asked_at.append(at)
+            self._cost.append(cost)
+            self._extra.append(extra)
+            self._chance.append(chance)
             self._last.append(-1)
-            self._entries.append(0)
+            if session is not None:
+                self._sessions[number] = session
+                self._latest_of[session] = number
             if subject is not None:
                 self._subjects[number] = subject
                 self._latest[subject] = number
+            if key is not None:
+                self._keys.setdefault(key, []).append(number)
+                self._key_of[number] = key
+            self._asked_at.append(at)
+            machine.ask(row)
 
-    def add_settled(self, rows: Sequence[Settled]) -> None:
-        for seq, number, nth, status, reward, at in rows:
-            self._last[number - 1] = len(self._seq)
-            self._entries[number - 1] = nth
-            self._seq.append(seq)
-            self._id.append(number)
-            self._nth.append(nth)
-            self._status.append(_CODES[status])
-            self._reward.append(_NOTHING if reward is None else reward)
-            self._at.append(at)
+    def add_event(self, event: Event) -> None:
+        self._events.append(event)
+        try:
+            self._machine.happen(event)
+        except InvalidStudy:  # refused, and nothing has changed
+            self._events.pop()
+            raise
 
-    def add_change(self, row: Changed) -> None:
-        self._changes.append(row)
+    def add_entries(self, entries: Sequence[Entry]) -> None:
+        machine = self._machine
+        for entry in entries:
+            place = entry.id - 1 - self._gone
+            self._id.append(entry.id)
+            self._nth.append(entry.nth)
+            self._outcome.append(_OUTCOME[entry.outcome])
+            self._before.append(self._last[place])
+            self._reward.append(math.nan if entry.reward is None else entry.reward)
+            self._told.append(math.nan if entry.cost is None else entry.cost)
+            self._at.append(entry.at)
+            self._last[place] = len(self._after)
+            self._after.append(entry.after)
+            machine.enter(entry)
+        advance(machine, self)
 
-    def log(self, until: int | None = None) -> Iterator[Event]:
-        with self._lock:
-            end = self._machine.version if until is None else until
-            asked, settled, changes = len(self._arm), len(self._seq), len(self._changes)
+    def forget(self, subject: str) -> int:
+        self._keep()
+        gone = [number for number, name in self._subjects.items() if name == subject]
+        for number in gone:
+            del self._subjects[number]
+        self._latest.pop(subject, None)
+        return len(gone)
 
-        def decisions() -> Iterator[Event]:
-            for i in range(asked):
-                reason, subject = _REASONS[self._reason[i]], self._subjects.get(i + 1)
-                yield Asked(self._asked_seq[i], i + 1, self._arm[i], reason, self._lease[i], subject, self._asked_at[i])
+    def put_away(self, through: int) -> None:
+        self._keep()
+        count = through - self._gone
+        places = array("q", [place for place, number in enumerate(self._id) if number > through])
+        moved = {old: new for new, old in enumerate(places)}
+        entries = {
+            name: array(getattr(self, name).typecode, (getattr(self, name)[place] for place in places))
+            for name in ("_id", "_nth", "_outcome", "_before", "_reward", "_told", "_at", "_after")
+        }
+        entries["_before"] = array("q", (moved.get(place, -1) for place in entries["_before"]))
+        decisions = {
+            name: getattr(self, name)[count:]
+            for name in ("_arm", "_reason", "_lease", "_cost", "_extra", "_chance", "_last", "_asked_at")
+        }
+        decisions["_last"] = array("q", (moved.get(last, -1) for last in decisions["_last"]))
+        names = {
+            name: {number: text for number, text in getattr(self, name).items() if number > through}
+            for name in ("_subjects", "_sessions")
+        }
+        self.__dict__.update(entries | decisions | names | {"_gone": through})
 
-        def rewards() -> Iterator[Event]:
-            for i in range(settled):
-                reward = None if self._reward[i] != self._reward[i] else self._reward[i]
-                status = _STATES[self._status[i]]
-                yield Settled(self._seq[i], self._id[i], self._nth[i], status, reward, self._at[i])
+    def take(self) -> None:
+        """Nothing is taken in advance."""
 
-        events = merge(decisions(), rewards(), iter(self._changes[:changes]), key=lambda event: event.seq)
-        return (event for event in events if event.seq <= end)
+    def stock_up(self, decisions: Sequence[Decision]) -> None:
+        """Nothing is taken in advance."""
 
     def close(self) -> None:
         """Nothing to let go of."""
+
+
+def _known(value: float) -> float | None:
+    return None if value != value else value
 
 
 class MemoryStorage(Storage):
@@ -143,13 +333,15 @@ class MemoryStorage(Storage):
 
     def __init__(self) -> None:
         self._ledgers: dict[str, MemoryLedger] = {}
+        self._made = 0
         self._lock = threading.Lock()
 
     def create(self, config: Config) -> MemoryLedger:
         with self._lock:
             if config.name in self._ledgers:
-                raise StudyExists(f"there is already a study {config.name!r}; load_study opens it")
-            return self._ledgers.setdefault(config.name, MemoryLedger(config))
+                raise StudyExists(f"there is already a study {config.name!r}", hint=Hint.LOAD)
+            self._made += 1
+            return self._ledgers.setdefault(config.name, MemoryLedger(config, self, self._made))
 
     def open(self, name: str) -> MemoryLedger:
         if name not in self._ledgers:
@@ -159,6 +351,18 @@ class MemoryStorage(Storage):
 
     def names(self) -> list[str]:
         return list(self._ledgers)
+
+    def page(self, after: int = 0, limit: int = 100) -> list[tuple[int, str]]:
+        later = ((ledger.study, name) for name, ledger in list(self._ledgers.items()) if ledger.study > after)
+        return list(islice(later, limit))
+
+    def name_of(self, study: int) -> str | None:
+        return next((name for name, ledger in list(self._ledgers.items()) if ledger.study == study), None)
+
+    def delete(self, name: str) -> None:
+        self.open(name)
+        with self._lock:
+            self._ledgers.pop(name, None)
 
     def close(self) -> None:
         """Nothing to let go of."""

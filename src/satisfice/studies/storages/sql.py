@@ -1,261 +1,270 @@
-"""Studies in SQLite or PostgreSQL: one transaction per ask and per tell, on one connection per study and process."""
+"""Studies in SQLite or PostgreSQL: the log in tables, the state as a snapshot that is caught up from the log's tail."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
+import secrets
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from heapq import merge
-from types import TracebackType
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from satisfice.errors import StorageError, StudyExists, UnknownStudy
-from satisfice.studies.config import Config
-from satisfice.studies.machine import Machine
-from satisfice.studies.records import OPEN, Asked, Changed, Event, Row, Settled
-from satisfice.studies.storages.base import Ledger, Storage
-from satisfice.studies.storages.database import TIMEOUT, Database, Link
+from satisfice.errors import Hint, InvalidPolicy, StorageError, StudyExists, UnknownStudy
+from satisfice.studies.config import Config, check_text
+from satisfice.studies.folding import advance
+from satisfice.studies.records import Decision, Outcome
+from satisfice.studies.storages import statements as say
+from satisfice.studies.storages.base import Ledger, Storage, T, Transaction, View
+from satisfice.studies.storages.books import Books, Diverged
+from satisfice.studies.storages.database import make_database, unknown
+from satisfice.studies.storages.hub import Hub, Request
+from satisfice.studies.storages.links import Link
+from satisfice.studies.storages.transactions import SQLTransaction, SQLView
 
-# Connections of the parent that a forked child must not even close: that would end the parent's session.
-_left_behind: list[object] = []
+# Decisions taken in advance are good for so many seconds, and so many are taken at most.
+FRESH, MOST_SPARE = 1.0, 64
 
 
 class SQLLedger(Ledger):
-    """The books of one study in a database, on one connection per process."""
+    """The books of one study in a database."""
 
-    def __init__(self, database: Database, study: int, config: Config) -> None:
-        self.config = config
-        self.timeout = database.timeout
-        self._database, self._say, self._study = database, database.say, study
-        self._machine: Machine | None = None
-        self._open: Link | None = None
-        self._reset()
+    def __init__(self, storage: SQLStorage, study: int, token: str, config: Config) -> None:
+        hub = storage.hub
+        self.storage = storage
+        self.config, self.study, self.hub = config, study, hub
+        self.timeout = hub.database.timeout
+        self.lite = hub.database.lite
+        self.books: Books | None = None  # of whoever is in a transaction with the lock
+        self.told = 0  # entries written since the lock was held last
+        self.stock: deque[tuple[float, Decision]] = deque()  # decisions taken in advance, and until when they are good
+        self.token = token
+        self._spare = 0
+        self._busy_at = 0.0
+        self._guard = threading.Lock()
+        hub.ledgers[study, token] = self
 
-    def _reset(self) -> None:
-        self._process = os.getpid()
-        self._lock = threading.Lock()
-        self._before: tuple[int, int, float] = (0, 0, 0.0)
+    def lose(self) -> None:
+        """Forget the state that was read: it may be half changed, or not be that of the log."""
+        self.books = None
+
+    def tail(self, books: Books) -> tuple[str, str, str]:
+        """The statements that read what has come since."""
+        return say.tail(self.study, books.machine.seq, books.machine.decisions, books.seen.entry)
 
     # Transactions
 
-    def __enter__(self) -> Machine:
-        if self._process != os.getpid():
-            _left_behind.append(self._open)
-            self._open = self._machine = None
-            self._reset()
-        if not self._lock.acquire(timeout=self.timeout):
-            raise StorageError(f"the study {self.config.name!r} stayed locked for {self.timeout:g} seconds")
+    def begin(self, link: Link, lock: bool) -> SQLTransaction:
+        """Begin a transaction, with the state caught up if it has the lock."""
+        books = self.books if lock else None
+        if lock:
+            self.books = None  # until the transaction is done; without the lock nothing happens to them
+        who = say.identity(self.study, self.lite)
+        statements = [who, *self.tail(books)] if books is not None else [who]
+        identity, *tails = link.begin(self.study, lock, statements)
+        self._check(identity)
+        tx = SQLTransaction(self, link, identity[0][1] or time.time(), lock)
+        if not lock:
+            return tx
+        others = 0
         try:
-            machine = self._machine = self._begin()
-        except BaseException as error:
-            self._forget()
-            self._lock.release()
-            if isinstance(error, self._database.errors):
-                raise self._database.problem(error) from error
-            raise
-        self._before = machine.version, machine.scanned, machine.due
-        return machine
+            if books is None:
+                raise Diverged
+            others = books.catch_up(tails)
+            tx._books = books
+            advance(books.machine, tx)
+        except Diverged:
+            if books is not None:  # what was taken in advance is perhaps not in this log
+                self.stock.clear()
+            tx._books = tx.load()
+        self.told = 0
+        tx.spare = self._wanted(others)
+        return tx
 
-    def _begin(self) -> Machine:
-        """Lock the study and read its state, over a new connection if the old one is dead."""
-        deadline = time.monotonic() + self.timeout
-        fresh = self._open is None
+    def _check(self, identity: list[tuple[Any, ...]]) -> None:
+        if not identity:
+            raise UnknownStudy(f"the study {self.config.name!r} is no longer in {self.hub.database.shown}")
+        if identity[0][0] != self.token:
+            raise StorageError(
+                f"{self.hub.database.shown} is another database than the one in which the study {self.config.name!r} "
+                "was opened; load the study again"
+            )
+
+    def _wanted(self, others: int) -> int:
+        """How many decisions to take in advance: the more, the more other processes are at it, too."""
+        now = time.monotonic()
+        if others:
+            self._busy_at = now
+            self._spare = min(max(2 * self._spare, 2), MOST_SPARE)
+        elif now - self._busy_at > FRESH:
+            self._spare = 0
+        return 0 if self.config.expire_after is not None and self.config.expire_after < 10 * FRESH else self._spare
+
+    def run(self, work: Callable[[Transaction], T], *, lock: bool = True) -> T:
+        return cast(T, self.hub.run(self, work, lock))
+
+    def look(self, work: Callable[[View], T]) -> T:
+        def read(link: Link) -> T:
+            (identity,) = link.view([say.identity(self.study, self.lite)])
+            self._check(identity)
+            return work(SQLView(self, link, identity[0][1] or time.time()))
+
+        database, began = self.hub.database, time.monotonic()
         while True:
             try:
-                if self._open is None:
-                    self._open = self._database.link()
-                return self._read(self._open)
-            except self._database.errors as error:
-                self._forget()
-                busy = "locked" in str(error) and self._database.lite
-                if time.monotonic() > deadline or (fresh and not busy):
-                    raise
-                fresh = not busy
+                return self.hub.read(read)
+            except database.errors as error:
+                # A connection that was used before may have died since, and does so at once.
+                if began < 0.0 or database.busy(error) or time.monotonic() - began > 0.5 * database.timeout:
+                    raise database.problem(error) from error
+                began = -1.0
 
-    def _read(self, link: Link) -> Machine:
-        known = self._machine.version if self._machine is not None else -1
-        version, book, memory = link.begin(self._say.read_state, (known, known, self._study))
-        if book is None and self._machine is not None:
-            return self._machine
-        return Machine.restore(self.config, version, json.loads(book), json.loads(memory), self._machine)
+    def repair(self) -> None:
+        def work(tx: Transaction) -> None:
+            view = cast(SQLTransaction, tx)
+            view.changes += 1
+            view._link.write(say.NO_SNAPSHOT, (self.study,))
+            view._books = view.load()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+        self.run(work)
+
+    # Decisions in advance
+
+    def take(self) -> Decision | None:
+        """A decision that was taken in advance, if there is one."""
         try:
-            machine, link = cast(Machine, self._machine), self._link
-            if error is not None:
-                self._machine = None  # it may be half changed
-                link.rollback()
-                return
-            if (machine.version, machine.scanned, machine.due) == self._before:
-                link.rollback()
-                return
-            if machine.memory_changed:
-                values = (machine.version, json.dumps(machine.book()), json.dumps(machine.memory()), self._study)
-                link.write(self._say.save_state, values)
-            else:
-                link.write(self._say.save_book, (machine.version, json.dumps(machine.book()), self._study))
-            link.commit()
-            machine.memory_changed = False
-        except self._database.errors as failure:
-            self._forget()
-            if error is None:
-                raise self._database.problem(failure) from failure
-        except BaseException:
-            self._forget()
-            raise
-        finally:
-            self._lock.release()
+            until, decision = self.stock.popleft()
+        except IndexError:
+            return None
+        if until < time.monotonic():
+            self.stock.appendleft((until, decision))
+            return None
+        return decision
 
-    def _forget(self) -> None:
-        """Drop the connection, and with it an open transaction, and the state that was read."""
-        link, self._open, self._machine = self._open, None, None
-        if link is not None:
-            with contextlib.suppress(*self._database.errors):
-                link.close()
+    def stock_up(self, decisions: Sequence[Decision]) -> None:
+        until = time.monotonic() + FRESH
+        self.stock.extend((until, decision) for decision in decisions)
+
+    def give_back(self, *, stale: bool = False, wait: bool = True) -> None:
+        """Give decisions back that were taken in advance and not used; with `stale`, only if they are no longer
+        good."""
+        if not self.stock or (stale and self.stock[0][0] >= time.monotonic()):
+            return
+        numbers = []
+        while self.stock:
+            numbers.append(self.stock.popleft()[1].id)
+
+        def work(tx: Transaction) -> None:
+            rows = [row for row in tx.find(numbers).values() if row.outcome == Outcome.OPEN]
+            tx.add_entries([row.becomes(Outcome.UNUSED, None, None, tx.now, 0) for row in rows])
+
+        if wait:
+            self.run(work, lock=False)
+        else:  # said by the writer itself, which cannot wait for its own answer
+            self.hub.writer(self).submit(Request(self, work, False))
 
     def close(self) -> None:
-        with self._lock:
-            self._forget()
+        self.give_back()
+        self.lose()
+        if not any(ledger is not self for ledger in list(self.hub.ledgers.values())):
+            self.hub.close()
 
-    @property
-    def _link(self) -> Link:
-        if self._open is None:
-            raise StorageError("a ledger is used outside of its transaction")
-        return self._open
 
-    # Rows
-
-    def _rows(self, cursor: Iterable[tuple[Any, ...]]) -> dict[int, Row]:
-        """Rows by id; of the entries about one decision the last one counts."""
-        return {row[0]: Row._make((*row[:7], row[7] or OPEN, row[8], row[9] or 0)) for row in cursor}
-
-    def find(self, ids: Sequence[int]) -> dict[int, Row]:
-        if len(ids) == 1:
-            return self._rows(self._link.read(self._say.find, (self._study, ids[0])))
-        numbers = json.dumps(ids) if self._database.lite else list(ids)
-        return self._rows(self._link.read(self._say.find_many, (self._study, numbers)))
-
-    def open_of(self, subject: str) -> Row | None:
-        rows = self._rows(self._link.read(self._say.open_of, (self._study, self._study, subject)))
-        return next((row for row in rows.values() if row.status == OPEN), None)
-
-    def overdue(self, after: int, until: float, limit: int) -> list[Row]:
-        values = (self._study, after, after + limit, until)
-        return list(self._rows(self._link.read(self._say.overdue, values)).values())
-
-    def first_after(self, after: int) -> float | None:
-        row = self._link.read(self._say.asked_at, (self._study, after + 1)).fetchone()
-        return None if row is None else float(row[0])
-
-    def _add(self, statement: str, rows: list[tuple[object, ...]]) -> None:
-        if len(rows) == 1:
-            self._link.write(statement, rows[0])
-        elif rows:
-            self._link.write_many(statement, rows)
-
-    def add_decisions(self, rows: Sequence[Asked]) -> None:
-        study = self._study
-        self._add(
-            self._say.add_decision,
-            [
-                (study, number, seq, arm, reason, lease, subject, at)
-                for seq, number, arm, reason, lease, subject, at in rows
-            ],
-        )
-
-    def add_settled(self, rows: Sequence[Settled]) -> None:
-        study = self._study
-        self._add(
-            self._say.add_reward,
-            [(study, number, nth, seq, status, reward, at) for seq, number, nth, status, reward, at in rows],
-        )
-
-    def add_change(self, row: Changed) -> None:
-        self._add(self._say.add_change, [(self._study, *row)])
-
-    def log(self, until: int | None = None) -> Iterator[Event]:
-        try:
-            connection = self._database.connect()
-        except self._database.errors as error:
-            raise self._database.problem(error) from error
-        try:
-            if until is None:
-                until = connection.execute(self._say.read_state, (-1, -1, self._study)).fetchone()[0]
-            # Rows are only ever added, so what lies below `until` does not change while it is read.
-            say, values = self._say, (self._study, until)
-            streams = [
-                map(kind._make, connection.cursor().execute(statement, values))
-                for kind, statement in (
-                    (Asked, say.log_decisions),
-                    (Settled, say.log_rewards),
-                    (Changed, say.log_changes),
-                )
-            ]
-            yield from cast("Iterator[Event]", merge(*streams, key=lambda event: event.seq))
-        except self._database.errors as error:
-            raise self._database.problem(error) from error
-        finally:
-            connection.close()
+_hubs: dict[tuple[str, str], Hub] = {}
+_hubs_lock = threading.Lock()
 
 
 class SQLStorage(Storage):
     """Studies in the tables of one database, which are made when it is first used."""
 
-    def __init__(self, url: str, timeout: float = TIMEOUT, *, create: bool = True) -> None:
-        self._database = Database(url, timeout)
-        if not create and self._database.missing:
-            raise StorageError(f"there is no database {self._database.missing}; create_study makes it")
-        try:
-            self._database.prepare()
-        except self._database.errors as error:
-            raise self._database.problem(error) from error
+    def __init__(self, url: str, *, create: bool = True) -> None:
+        database = make_database(url)
+        database.prepare(create=create)
+        self._database = database
+        key = database.url.render_as_string(hide_password=False), f"{database.timeout} {database.sync}"
+        with _hubs_lock:
+            if key not in _hubs:
+                _hubs[key] = Hub(database)
+            self.hub = _hubs[key]
 
-    def _run(self, statement: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
-        try:
-            connection = self._database.connect()
-            try:
-                return cast("list[tuple[Any, ...]]", connection.execute(statement, values).fetchall())
-            finally:
-                connection.close()
-        except self._database.errors as error:
-            raise self._database.problem(error) from error
+    def _ledger(self, study: int, token: str, config: Config) -> SQLLedger:
+        """The ledger of a study: one for all who use it in this process."""
+        with _hubs_lock:
+            ledger = self.hub.ledgers.get((study, token))
+            return SQLLedger(self, study, token, config) if ledger is None else ledger
+
+    def _say(self, statement: str) -> str:
+        return statement if self._database.lite else statement.replace("?", "%s")
 
     def create(self, config: Config) -> SQLLedger:
-        database, say, machine = self._database, self._database.say, Machine(config)
-        try:
-            connection = database.connect()
+        exists = StudyExists(f"there is already a study {config.name!r}", hint=Hint.LOAD)
+        token = secrets.token_hex(8)
+
+        def work(connection: Any) -> int:
+            connection.execute("BEGIN IMMEDIATE" if self._database.lite else "BEGIN")
+            if connection.execute(self._say(say.STUDY), (config.name,)).fetchone() is not None:
+                raise exists
+            values = (config.name, json.dumps(config.to_dict()), time.time(), token)
+            study = int(connection.execute(self._say(say.ADD_STUDY), values).fetchone()[0])
             try:
-                connection.execute(database.begin)
-                if connection.execute(say.open_study, (config.name,)).fetchone() is not None:
-                    raise StudyExists(f"there is already a study {config.name!r}; load_study opens it")
-                values = (config.name, json.dumps(config.to_dict()), time.time())
-                study = int(connection.execute(say.add_study, values).fetchone()[0])
-                state = (study, machine.version, json.dumps(machine.book()), json.dumps(machine.memory()))
-                connection.execute(say.add_state, state)
                 connection.execute("COMMIT")
-            finally:
-                connection.close()
-        except database.errors as error:
-            if "unique" in str(error).lower():  # another process was faster
-                raise StudyExists(f"there is already a study {config.name!r}; load_study opens it") from None
-            raise database.problem(error) from error
-        return SQLLedger(database, study, config)
+            except self._database.errors as error:
+                if self._database.lite or not connection.closed:
+                    raise
+                raise unknown(self._database, error) from error
+            return study
+
+        try:
+            study = self._database.work(work)
+        except StorageError as error:
+            if isinstance(error.__cause__, Exception) and self._database.twice(error.__cause__):
+                raise exists from None  # another process was faster
+            raise
+        return self._ledger(study, token, config)
+
+    def _read(self, statement: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        def read(link: Link) -> list[tuple[Any, ...]]:
+            link.view([])
+            return link.read(statement, values)
+
+        with self._database.guarded():
+            return self.hub.read(read)
 
     def open(self, name: str) -> SQLLedger:
-        rows = self._run(self._database.say.open_study, (name,))
+        rows = self._read(say.STUDY, (check_text("the name of the study", name, UnknownStudy),))
         if not rows:
             known = ", ".join(self.names()[:12]) or "there are none"
             raise UnknownStudy(f"there is no study {name!r} in {self._database.shown}; the studies: {known}")
-        study, config = rows[0]
-        return SQLLedger(self._database, int(study), Config.from_dict(json.loads(config)))
+        study, config, token = rows[0]
+        try:
+            terms = Config.from_dict(json.loads(config))
+        except InvalidPolicy:  # one that is not known here, or not any more
+            raise
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise StorageError(f"the terms of the study {name!r} in {self._database.shown} are damaged") from error
+        return self._ledger(int(study), token, terms)
 
     def names(self) -> list[str]:
-        return [str(name) for (name,) in self._run(self._database.say.names)]
+        return [str(name) for (name,) in self._read(say.NAMES)]
+
+    def page(self, after: int = 0, limit: int = 100) -> list[tuple[int, str]]:
+        return [(int(study), str(name)) for study, name in self._read(say.PAGE, (after, limit))]
+
+    def name_of(self, study: int) -> str | None:
+        rows = self._read(say.NAME, (study,))
+        return str(rows[0][0]) if rows else None
+
+    def delete(self, name: str) -> None:
+        ledger = self.open(name)
+
+        def work(tx: Transaction) -> None:
+            view = cast(SQLTransaction, tx)
+            view.changes += 1
+            for statement in say.DELETE:
+                view._link.write(statement, (ledger.study,))
+            view._books = None
+
+        ledger.run(work)
 
     def close(self) -> None:
-        """Nothing to let go of: every ledger has its own connection."""
+        self.hub.close()

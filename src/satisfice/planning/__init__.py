@@ -1,0 +1,6 @@
+"""Planning with guessed means, by simulation: `plan`."""
+
+from satisfice.planning.outlook import Outlook, Plan
+from satisfice.planning.planner import plan
+
+__all__ = ["Outlook", "Plan", "plan"]

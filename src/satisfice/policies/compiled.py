@@ -1,0 +1,161 @@
+"""Plain functions, compiled: a rule and every plain function that it calls, with Numba.
+
+A rule calls other functions by their names, so compiling it means compiling those and handing it a set of globals in
+which the names stand for compiled functions; the same for functions in a closure, or reached through a module. Compiled
+code is kept under a key of everything that it was made of (`fingerprint`), in memory and, where that key means the same
+in another process, on disk (`cache`): an edited rule, or one with another constant, is never served from an old cache.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import CellType, FunctionType, ModuleType
+from typing import Any, TypeVar
+
+from satisfice.errors import InvalidPolicy
+from satisfice.policies.cache import DiskCache, cache_dir
+from satisfice.policies.fingerprint import INLINE, content, fingerprint, known, names_of
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_dispatchers: dict[str, Any] = {}
+_lock = threading.RLock()
+
+
+def link(function: Callable[..., Any], **names: object) -> Callable[..., Any]:
+    """`function` as plain Python, with some of the global names that it uses standing for other things.
+
+    Examples
+    --------
+    >>> def area(r): return circle * r * r
+    >>> link(area, circle=3)(2)
+    12
+    """
+    return _rebuilt(_plain(function), dict(names), {}, "")
+
+
+def inline(function: F) -> F:
+    """Mark a function whose compiled code is put into its callers: worth it where it is handed many arrays."""
+    function.__dict__[INLINE] = True
+    return function
+
+
+def compile_native(function: Callable[..., Any], **names: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, linked to `names` as by `link`, compiled when it is first called.
+
+    That call raises `InvalidPolicy` if Numba cannot compile it, with the file, the line and the reason.
+
+    Examples
+    --------
+    >>> def twice(x): return 2 * x
+    >>> compile_native(twice)(21)
+    42
+    """
+    from numba.core.errors import NumbaError
+
+    made = dispatcher(function, **names)
+
+    def compiled(*arguments: object) -> Any:
+        try:
+            return made(*arguments)
+        except Exception as error:
+            # Numba has errors of its own, but may also stumble; what it has compiled may raise anything.
+            if isinstance(error, NumbaError) or not made.signatures:
+                raise _uncompilable(names.get("decide", function), function, error) from error
+            raise
+
+    return compiled
+
+
+def dispatcher(function: Callable[..., Any], **names: Callable[..., Any]) -> Any:
+    """As `compile_native`, but Numba's own object, which compiled functions may call. Equal keys give one object."""
+    with _lock:
+        return _dispatcher(_plain(function), {name: _plain(value) for name, value in names.items()}, ())
+
+
+def _plain(function: Callable[..., Any]) -> FunctionType:
+    if not isinstance(function, FunctionType):
+        raise TypeError(f"{function!r} is not a plain function")
+    return function
+
+
+def _dispatcher(function: FunctionType, names: dict[str, FunctionType], above: tuple[FunctionType, ...]) -> Any:
+    """What Numba makes of a function. `above` are the functions that are being made, which cannot be asked for."""
+    key, lasting = fingerprint(function, names)
+    if key not in _dispatchers:
+        from numba import njit
+
+        above = (*above, function)
+        scope, closure = _calls(function)
+        parts = {place: _dispatcher(value, {}, above) for place, value in scope.items() if value not in above}
+        parts |= {name: _dispatcher(value, {}, above) for name, value in names.items()}
+        cells = {name: _dispatcher(value, {}, above) for name, value in closure.items() if value not in above}
+        # The key in the name: code of another process with the same names must not be taken for this one.
+        copy = _rebuilt(function, parts, cells, "_" + key)
+        made: Any = njit(copy, forceinline=INLINE in function.__dict__)
+        for place, value in scope.items():
+            if value is function:  # it calls itself
+                copy.__globals__[place] = made
+        folder = cache_dir() if lasting else None
+        if folder is not None:
+            made._cache = DiskCache(folder, key)
+        _dispatchers[key] = made
+    return _dispatchers[key]
+
+
+def _calls(function: FunctionType) -> tuple[dict[str, FunctionType], dict[str, FunctionType]]:
+    """The plain functions that a function may call: by global name (`name` or `module.name`), and in its closure."""
+    names, scope = names_of(function.__code__), function.__globals__
+    found: dict[str, FunctionType] = {}
+    for name in sorted(names & scope.keys()):
+        value = scope[name]
+        if isinstance(value, FunctionType) and not known(value):
+            found[name] = value
+        elif isinstance(value, ModuleType) and not known(value):
+            inside = value.__dict__
+            for attribute in sorted(names & inside.keys()):
+                if isinstance(inside[attribute], FunctionType) and not known(inside[attribute]):
+                    found[f"{name}.{attribute}"] = inside[attribute]
+    free = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return found, {name: value for name, cell in free if isinstance(value := content(cell), FunctionType)}
+
+
+def _rebuilt(function: FunctionType, parts: dict[str, Any], cells: dict[str, Any], suffix: str) -> FunctionType:
+    """A copy of a function that reaches `parts` by the names of `_calls`, and `cells` in its closure."""
+    scope = dict(function.__globals__)
+    for place, value in parts.items():
+        name, _, attribute = place.partition(".")
+        if attribute:
+            if scope[name] is function.__globals__[name]:
+                scope[name] = ModuleType(scope[name].__name__)
+                scope[name].__dict__.update(function.__globals__[name].__dict__)
+            setattr(scope[name], attribute, value)
+        else:
+            scope[name] = value
+    free = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    closure = tuple(CellType(cells[name]) if name in cells else cell for name, cell in free)
+    copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, closure)
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__qualname__ = function.__qualname__ + suffix
+    copy.__module__ = function.__module__
+    return copy
+
+
+def _uncompilable(rule: Callable[..., Any], engine: Callable[..., Any], error: Exception) -> InvalidPolicy:
+    """What to raise where Numba gives up on a rule that `engine` calls: the innermost place that it names, and why."""
+    text, code = str(error), _plain(rule).__code__
+    place = code.co_filename, code.co_firstlineno
+    for found in re.finditer(r'\bat (\S.*?) \((\d+)\)|File "(.+?)", line (\d+)', text):
+        file = Path(found[1] or found[3]).resolve()
+        if rule is engine or file != Path(engine.__code__.co_filename).resolve():
+            place = str(file), int(found[2] or found[4])
+            break
+    lines = (line.strip() for line in text.splitlines())
+    reason = next((line for line in lines if line and not line.startswith("Failed in ")), type(error).__name__)
+    return InvalidPolicy(
+        f"{rule.__qualname__} cannot be compiled: {place[0]}, line {place[1]}: {reason.rstrip('.')}; "
+        "compiled=False runs it as it is, slowly and with the same results"
+    )

@@ -1,0 +1,369 @@
+"""What rewards prove: who is refuted by whom, which arm is certified, how sure that is. Plain functions on arrays.
+
+The GLR policy calls them compiled; a study and its status call them as they are, whichever policy chose the arms.
+
+For a pair of arms, `n_i kl(m_i, mu_i) + n_j kl(m_j, mu_j) <= log(1 / d) + penalty_i + penalty_j` holds at all times
+together with probability at least `1 - d` (the product of two mixture martingales and Ville's inequality, see
+`satisfice.statistics`). What is said of two arms, either way, can be wrong only where this fails: one event for each
+pair of arms, for each arm and the known reference arm, or for each arm and the fixed threshold. If the `d` of all these
+events add up to at most `delta`, everything that is ever said here is right with probability at least `1 - delta`, at
+whatever times one looks. `levels` holds `log(1 / d)`, the nats that a comparison needs.
+
+Arms are in ascending order of cost, a known reference arm last. The number of arms, as the opponent of an arm, stands
+for the fixed threshold.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from satisfice.statistics import evidence, interval, kl, penalty, settled
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+# With more arms than this, only so many of those with the largest sure means are asked to refute the others.
+RIVALS = 16
+
+
+class Case(NamedTuple):
+    """What was seen of every arm, ready to be tested, and what they are tested against."""
+
+    costs: Floats  # (arms,)
+    weights: Floats  # (arms,) pulls, as far as they count when one may look at any time
+    means: Floats  # (arms,) mean reward; 0 before the first
+    penalties: Floats  # (arms,) nats that looking at any time costs
+    highs: Floats  # (arms,) mean reward if every reward that is still to come were 1; `means` has them as 0
+    high_penalties: Floats  # (arms,)
+    scale: float  # 1 - alpha
+    reference: int  # the known reference arm; -1: none
+    mu0: float  # the fixed threshold; nan: none
+    sigma: float  # standard deviation of Gaussian rewards; 0: rewards lie within [0, 1]
+
+
+class Findings(NamedTuple):
+    """What is proved."""
+
+    certified: int  # the arm that is feasible while every cheaper one is not; -1: not proved of any
+    refuted_by: Ints  # (arms,) an opponent that proves the arm infeasible; -1: none does
+    none: bool  # whether every arm is refuted: no arm is feasible
+
+
+def make_case(
+    costs: Floats,
+    pulls: Ints,
+    totals: Floats,
+    scale: float,
+    reference: int = -1,
+    mu0: float = math.nan,
+    sigma: float = 0.0,
+    pending: Ints | None = None,
+) -> Case:
+    """The case of these sums: pulls and total reward of every arm.
+
+    `pending`: pulls whose rewards, within [0, 1], are still to come. They count as whatever speaks least for what is
+    to be proved, so that it holds whichever rewards are late or never come: what is proved with the worst of them is
+    proved.
+
+    Examples
+    --------
+    >>> case = make_case(np.array([1.0, 2.0]), np.array([100, 0]), np.array([50.0, 0.0]), scale=0.9)
+    >>> case.means.tolist(), [round(nats, 3) for nats in case.penalties.tolist()]
+    ([0.5, 0.0], [2.531, 0.0])
+    """
+    arms = len(costs)
+    weights, means, penalties = np.zeros(arms), np.zeros(arms), np.zeros(arms)
+    highs, high_penalties = means, penalties
+    for k in range(arms):
+        n = float(pulls[k])
+        if pending is not None:
+            n += float(pending[k])
+        m = float(totals[k]) / max(n, 1.0)
+        weights[k], means[k], penalties[k] = settled(n, sigma), m, penalty(n, m, sigma)
+    if pending is not None:
+        highs, high_penalties = np.zeros(arms), np.zeros(arms)
+        for k in range(arms):
+            n = float(pulls[k]) + float(pending[k])
+            m = (float(totals[k]) + float(pending[k])) / max(n, 1.0)
+            highs[k], high_penalties[k] = m, penalty(n, m, sigma)
+    return Case(costs, weights, means, penalties, highs, high_penalties, scale, reference, mu0, sigma)
+
+
+def opponents(case: Case) -> tuple[int, int]:
+    """The range of opponents that may prove an arm infeasible; the number of arms stands for the fixed threshold.
+
+    Examples
+    --------
+    >>> nothing = np.zeros(3)
+    >>> opponents(make_case(nothing, nothing, nothing, scale=0.9))
+    (0, 3)
+    >>> opponents(make_case(nothing, nothing, nothing, scale=0.9, reference=2))
+    (2, 3)
+    >>> opponents(make_case(nothing, nothing, nothing, scale=1.0, mu0=0.5))
+    (3, 4)
+    """
+    return opposing(len(case.costs), case.scale, case.reference, case.mu0, case.sigma)
+
+
+def opposing(arms: int, scale: float, reference: int, mu0: float, sigma: float) -> tuple[int, int]:
+    """`opponents`, from plain numbers.
+
+    Examples
+    --------
+    >>> opposing(3, 0.9, -1, math.nan, 0.0), opposing(3, 1.0, -1, 0.0, 0.0)  # nobody misses a threshold of 0
+    ((0, 3), (0, 0))
+    """
+    if sigma <= 0.0 and (scale == 0.0 or mu0 <= 0.0):
+        return 0, 0  # every mean reaches a threshold of 0
+    if reference >= 0:
+        return reference, reference + 1
+    return (0, arms) if math.isnan(mu0) else (arms, arms + 1)
+
+
+def against(case: Case, i: int, j: int) -> float:
+    """Nats, valid at any time, that speak against arm `i` (above 0: infeasible by opponent `j`) or for it (below 0).
+
+    With probability at least `1 - d` they never exceed `log(1 / d)` in favour of the wrong side: this is the log of the
+    mixture martingale of both arms, at its smallest over the wrong side.
+
+    Examples
+    --------
+    >>> case = make_case(np.array([1.0, 2.0]), np.array([100, 100]), np.array([50.0, 90.0]), scale=0.9)
+    >>> round(against(case, 0, 1), 3)
+    8.673
+    >>> round(against(case, 1, 0), 3)
+    -22.626
+    """
+    n_i, low, high = float(case.weights[i]), float(case.means[i]), float(case.highs[i])
+    if j == len(case.costs):
+        if n_i <= 0.0:
+            return 0.0
+        if high < case.mu0:
+            return max(n_i * kl(high, case.mu0, case.sigma) - float(case.high_penalties[i]), 0.0)
+        if low >= case.mu0:
+            return -max(n_i * kl(low, case.mu0, case.sigma) - float(case.penalties[i]), 0.0)
+        return 0.0
+    n_j, least, most = float(case.weights[j]), float(case.means[j]), float(case.highs[j])
+    if high < case.scale * least:
+        lost = float(case.high_penalties[i]) + float(case.penalties[j])
+        return max(evidence(n_i, high, n_j, least, case.scale, case.sigma) - lost, 0.0)
+    if low >= case.scale * most:
+        lost = float(case.penalties[i]) + float(case.high_penalties[j])
+        return -max(evidence(n_i, low, n_j, most, case.scale, case.sigma) - lost, 0.0)
+    return 0.0
+
+
+def pair(n_i: float, total_i: float, n_j: float, total_j: float, scale: float, sigma: float = 0.0) -> float:
+    """`against` for two arms, from plain numbers: pulls and total reward of each.
+
+    Examples
+    --------
+    >>> round(pair(100, 50, 100, 90, scale=0.9), 3)
+    8.673
+    """
+    return against(make_case(np.zeros(2), np.array([n_i, n_j]), np.array([total_i, total_j]), scale, sigma=sigma), 0, 1)
+
+
+def fixed(n: float, total: float, mu0: float, sigma: float = 0.0) -> float:
+    """`against` for one arm and a fixed threshold, from plain numbers.
+
+    Examples
+    --------
+    >>> round(fixed(4, 20, mu0=6, sigma=1.0), 6)  # 4^2 / (4 + 1) pulls count: 3.2 / 2 - log(5) / 2
+    0.795281
+    """
+    return against(make_case(np.zeros(1), np.array([n]), np.array([total]), 1.0, -1, mu0, sigma), 0, 1)
+
+
+def level(case: Case, delta: float) -> float:
+    """Nats that every comparison needs if all share `delta` equally.
+
+    Examples
+    --------
+    >>> nothing = np.zeros(4)
+    >>> round(math.exp(level(make_case(nothing, nothing, nothing, scale=0.9), delta=0.05)) * 0.05, 9)  # pairs of arms
+    6.0
+    """
+    arms = len(case.costs)
+    pairs = arms * (arms - 1) // 2
+    if case.reference >= 0:
+        pairs = arms - 1
+    elif not math.isnan(case.mu0):
+        pairs = arms
+    return math.log(max(pairs, 1) / delta)
+
+
+def equal_levels(case: Case, delta: float) -> Floats:
+    """The `level` of every arm.
+
+    Examples
+    --------
+    >>> nothing = np.zeros(2)
+    >>> equal_levels(make_case(nothing, nothing, nothing, scale=0.9), delta=0.05).round(3).tolist()
+    [2.996, 2.996]
+    """
+    return np.full(len(case.costs), level(case, delta))
+
+
+def needed(levels: Floats, i: int, j: int) -> float:
+    """Nats that a comparison needs: the larger level of the two arms, or the arm's own against a fixed threshold.
+
+    So an arm that came later, with a smaller share of `delta` for its comparisons, leaves the others as they were.
+
+    Examples
+    --------
+    >>> levels = np.array([4.0, 4.0, 6.0])
+    >>> needed(levels, 0, 1), needed(levels, 0, 2), needed(levels, 0, 3)
+    (4.0, 6.0, 4.0)
+    """
+    return float(levels[i]) if j >= len(levels) else max(float(levels[i]), float(levels[j]))
+
+
+def certified(case: Case, levels: Floats, out: Flags) -> int:
+    """The arm that is proved feasible, with every cheaper one proved infeasible; -1: none. Equal costs: the first.
+
+    `out` marks arms that are known to be refuted: they cannot set the threshold, so that nothing is compared with them.
+
+    Examples
+    --------
+    >>> case = make_case(np.array([1.0, 2.0, 3.0]), np.full(3, 2000), np.array([1000.0, 1700.0, 1750.0]), scale=0.9)
+    >>> certified(case, equal_levels(case, delta=0.05), np.zeros(3, dtype=np.bool_))
+    1
+    """
+    first, last = opponents(case)
+    arms = len(case.costs)
+    bar = math.inf
+    for i in range(arms):
+        if case.costs[i] > bar:
+            break
+        if out[i]:
+            continue
+        feasible, refuted = True, False
+        for j in range(first, last):
+            if j != i and (j == arms or not out[j]):
+                nats, enough = against(case, i, j), needed(levels, i, j)
+                feasible = feasible and nats <= -enough
+                refuted = refuted or nats >= enough
+                if refuted:
+                    break
+        if feasible:
+            return i
+        if not refuted:
+            bar = case.costs[i]
+    return -1
+
+
+def rivals(case: Case, levels: Floats) -> Ints:
+    """The opponents that are asked to refute: all, but of more than `RIVALS` arms those with the largest sure means.
+
+    A mean that an arm reaches almost surely is its own minus `sqrt(2 (level + penalty) / n)` standard deviations, at
+    most 1/2 within [0, 1] (Pinsker's inequality).
+
+    Examples
+    --------
+    >>> case = make_case(np.ones(3), np.full(3, 10), np.array([1.0, 2.0, 3.0]), scale=0.9)
+    >>> rivals(case, np.full(3, 4.0)).tolist()
+    [0, 1, 2]
+    """
+    first, last = opponents(case)
+    if last - first <= RIVALS:
+        return np.arange(first, last)
+    spread = case.sigma if case.sigma > 0.0 else 0.5
+    sure = case.means - spread * np.sqrt(2.0 * (levels + case.penalties) / np.maximum(case.weights, 1.0))
+    return np.argsort(-sure, kind="stable")[:RIVALS]
+
+
+def refuter(case: Case, levels: Floats, i: int, rivals: Ints) -> int:
+    """The first of the `rivals` that proves arm `i` infeasible; -1: none does.
+
+    Examples
+    --------
+    >>> case = make_case(np.array([1.0, 2.0, 3.0]), np.full(3, 2000), np.array([1000.0, 1700.0, 1750.0]), scale=0.9)
+    >>> [refuter(case, np.full(3, 5.0), i, np.arange(3)) for i in range(3)]
+    [1, -1, -1]
+    """
+    for j in rivals:
+        if j != i and against(case, i, j) >= needed(levels, i, j):
+            return int(j)
+    return -1
+
+
+def judge(case: Case, levels: Floats, out: Flags | None = None) -> Findings:
+    """All that is proved. `out` marks arms that are known to be refuted, which are not asked for again.
+
+    Examples
+    --------
+    >>> case = make_case(np.array([1.0, 2.0, 3.0]), np.full(3, 2000), np.array([1000.0, 1700.0, 1750.0]), scale=0.9)
+    >>> found = judge(case, equal_levels(case, delta=0.05))
+    >>> found.certified, found.refuted_by.tolist(), found.none
+    (1, [1, -1, -1], False)
+    """
+    arms = len(case.costs)
+    gone = np.zeros(arms, dtype=np.bool_) if out is None else out.copy()
+    asked = rivals(case, levels)
+    refuted_by = np.full(arms, -1, dtype=np.int64)
+    for i in range(arms):
+        if not gone[i]:
+            refuted_by[i] = refuter(case, levels, i, asked)
+    gone |= refuted_by >= 0
+    none = bool(gone.all())
+    return Findings(-1 if none else certified(case, levels, gone), refuted_by, none)
+
+
+def risk(case: Case, levels: Floats, delta: float, arm: int, out: Flags | None = None) -> float:
+    """The `delta` that must be allowed to call `arm` certified (-1: to say that no arm is feasible), at most 1.
+
+    The largest among the proofs that this rests on, each as strong as it is now; what was proved by `delta` of an arm
+    that is `out` stays proved.
+
+    Examples
+    --------
+    >>> case = make_case(np.array([1.0, 2.0]), np.array([100, 100]), np.array([50.0, 90.0]), scale=0.9)
+    >>> levels = equal_levels(case, delta=0.05)
+    >>> round(risk(case, levels, 0.05, arm=1), 6), risk(case, levels, 0.05, arm=0)  # exp(-8.673): one pair
+    (0.000171, 1.0)
+    """
+    first, last = opponents(case)
+    arms = len(case.costs)
+    gone = np.zeros(arms, dtype=np.bool_) if out is None else out
+    asked = rivals(case, levels).tolist()
+    margin = math.inf  # by how many nats the weakest of the proofs is stronger than it has to be
+    for i in range(arms):
+        if arm < 0 or case.costs[i] < case.costs[arm]:
+            best = max((against(case, i, j) - needed(levels, i, j) for j in asked if j != i), default=-math.inf)
+            margin = min(margin, max(best, 0.0) if gone[i] else best)
+    if arm >= 0:
+        for j in range(first, last):
+            if j != arm and (j == arms or not gone[j]):
+                margin = min(margin, -against(case, arm, j) - needed(levels, arm, j))
+    return 1.0 if margin <= math.log(delta) else delta * math.exp(-margin)
+
+
+def intervals(pulls: Ints, totals: Floats, delta: float | Floats, sigma: float = 0.0) -> list[tuple[float, float]]:
+    """Confidence intervals for all means that hold at all times together, with probability at least `1 - delta`.
+
+    Parameters
+    ----------
+    pulls, totals : array
+        Rewards seen of every arm, and their sum.
+    delta : float or array
+        Probability that any interval ever misses its mean, shared equally; or the share of every arm.
+    sigma : float
+        Standard deviation of Gaussian rewards; 0 for rewards within [0, 1].
+
+    Examples
+    --------
+    >>> (low, high), unknown = intervals(np.array([100, 0]), np.array([50.0, 0.0]), delta=0.1)
+    >>> round(low, 3), round(high, 3), unknown
+    (0.338, 0.662, (0.0, 1.0))
+    """
+    shares = np.full(len(pulls), delta / max(len(pulls), 1)) if isinstance(delta, float) else np.asarray(delta)
+    return [
+        interval(n, total / max(n, 1), share, sigma)
+        for n, total, share in zip(pulls.tolist(), totals.tolist(), shares.tolist(), strict=True)
+    ]

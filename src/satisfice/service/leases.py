@@ -1,0 +1,78 @@
+"""Decisions in advance, for clients that decide without a trip.
+
+A lease is a block of decisions that are in the log, each with its arm and its id, before the client has them. So what
+is outstanding is known at all times, and proofs wait for it as for any other decision. It is bounded, too: while the
+study explores, a block is at most half of what is left of a share of the rewards counted so far. So blocks are small
+while evidence is scarce, the more clients there are the smaller, and one that finds nothing left gets a single
+decision. When the choice is settled there is nothing left to learn from a short block, and a client gets what it
+wants.
+"""
+
+from __future__ import annotations
+
+import time
+from itertools import groupby
+
+import msgspec
+
+from satisfice.service.core import Handle
+from satisfice.service.decisions import key_of
+from satisfice.service.endpoint import Answer, Call
+from satisfice.service.schemas import Block, LeaseAnswer, LeaseAsk
+from satisfice.studies.blocks import give_back, take_block
+
+_encode = msgspec.json.Encoder().encode
+# While the study explores, so many decisions may be outstanding: a share of the rewards counted, or so many at least.
+SHARE, FIRST = 0.1, 16
+# What the verdict is, is looked at again after so many seconds.
+FRESH = 1.0
+
+
+def block_size(wanted: int, rewards: int, outstanding: int, settled: bool) -> int:
+    """How many decisions a client gets.
+
+    Examples
+    --------
+    Of 1,000 rewards a tenth may be outstanding; with 60 outstanding, a client gets half of the 40 that are left.
+
+    >>> block_size(500, 1_000, 60, False), block_size(500, 1_000, 100, False), block_size(500, 1_000, 100, True)
+    (20, 1, 500)
+    >>> block_size(500, 0, 0, False)
+    8
+    """
+    if settled:
+        return wanted
+    left = max(int(SHARE * rewards), FIRST) - outstanding
+    return min(wanted, max(left // 2, 1))
+
+
+async def lease(call: Call) -> Answer:
+    """Give decisions in advance, and take back those that were not used."""
+    wanted: LeaseAsk = call.body
+    key = key_of(call, wanted.key)
+
+    def work(handle: Handle) -> LeaseAnswer:
+        study = handle.study
+        if wanted.unused:
+            give_back(study, [handle.number_of(text) for text in wanted.unused])
+        leader, settled = _standing(handle)
+        taken = take_block(study, lambda rewards, out: block_size(wanted.count, rewards, out, settled), key)
+        blocks = []
+        for arm, group in groupby(taken.decisions, key=lambda decision: decision.arm):
+            numbers = [decision.id for decision in group]
+            blocks.append(Block(arm, handle.id(numbers[0]), len(numbers)))
+        return LeaseAnswer(blocks, time.time() + wanted.seconds, leader, taken.outstanding, settled)
+
+    answer = await call.service.on(call.study, call.key, work)
+    for block in answer.blocks:
+        call.service.metrics.decided(call.study, block.arm, block.count)
+    return Answer(_encode(answer))
+
+
+def _standing(handle: Handle) -> tuple[str, bool]:
+    """The leader, and whether the choice is settled, as of the last second."""
+    now = time.monotonic()
+    if handle.standing is None or handle.standing[0] < now - FRESH:
+        verdict = handle.study.verdict()
+        handle.standing = now, verdict.leader, verdict.state in ("certified", "settled", "none")
+    return handle.standing[1], handle.standing[2]

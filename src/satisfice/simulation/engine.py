@@ -1,0 +1,157 @@
+"""The engine: carries out a policy's leases in a simulated world. One run, one call.
+
+`run` is plain Python; `compiled_run` is the same function, linked to a policy and compiled. Both use the
+random generator in the same way, so the same seed gives the same run in either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from satisfice.policies.compiled import compile_native, link
+from satisfice.policies.contract import SWEEP, Lease, Policy, Problem, State, sound, unsound
+from satisfice.simulation.regret import add_up
+from satisfice.simulation.streams import Words
+from satisfice.simulation.world import World, draw
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Engine = Callable[[Problem, State, World, Ints, Ints, np.random.Generator], None]
+
+
+def start(problem: Problem, state: State) -> None:
+    """Stands for the policy's `start` until the engine is linked to one."""
+    raise NotImplementedError
+
+
+def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Stands for the policy's `decide` until the engine is linked to one."""
+    raise NotImplementedError
+
+
+def learn(problem: Problem, state: State, arm: int, pulls: int, total: float, rng: np.random.Generator) -> None:
+    """Stands for the policy's `learn` until the engine is linked to one."""
+    raise NotImplementedError
+
+
+def share_of(k: int, arm: int, steps: int, arms: int) -> int:
+    """The pulls of arm `k` among the first `steps` pulls of a lease of `arm`.
+
+    Examples
+    --------
+    >>> [share_of(k, SWEEP, 5, arms=3) for k in range(3)], [share_of(k, 1, 5, arms=3) for k in range(3)]
+    ([2, 2, 1], [0, 5, 0])
+    """
+    if arm == SWEEP:
+        return (steps + arms - 1 - k) // arms
+    return steps if k == arm else 0
+
+
+def run(problem: Problem, state: State, world: World, checkpoints: Ints, record: Ints, rng: np.random.Generator) -> int:
+    """One run up to the last checkpoint, the horizon. Fills `state`, and in `record`, (checkpoints, arms), the pulls
+    of every arm up to each checkpoint. Inside a lease the pulls at any time are known, so these are exact there too.
+
+    Answers with the number of pulls: the horizon, or less where the rule answered with no lease.
+    """
+    arms = len(problem.costs)
+    horizon = checkpoints[-1]
+    mark = 0
+    t = 0
+    start(problem, state)
+    while t < horizon:
+        arm, pulls = decide(problem, state, t, rng)
+        if not sound(arm, pulls, arms):
+            break
+        pulls = min(pulls, horizon - t)
+        sweep = arm == SWEEP
+        end = min(horizon, t + pulls * (arms if sweep else 1))
+        while checkpoints[mark] < end:
+            for k in range(arms):
+                record[mark, k] = state.pulls[k] + share_of(k, arm, checkpoints[mark] - t, arms)
+            mark += 1
+        for k in range(0 if sweep else arm, arms if sweep else arm + 1):
+            share = share_of(k, arm, end - t, arms)
+            if share > 0:
+                total = draw(world, k, share, rng)
+                state.pulls[k] += share
+                state.totals[k] += total
+                learn(problem, state, k, share, total, rng)
+        t = end
+    for k in range(arms):
+        record[mark, k] = state.pulls[k]
+    return t
+
+
+def run_many(
+    problem: Problem,
+    state: State,
+    world: World,
+    checkpoints: Ints,
+    streams: Words,
+    generator: tuple[np.random.Generator, Words, NDArray[np.int32]],
+    order: Ints,
+    gaps: Floats,
+    pulls: Ints,
+    curves: Floats,
+) -> tuple[int, int]:
+    """One run after the other, each with a stream of `streams`. Fills `pulls`, (runs, arms), with the pulls of the
+    policy's arm `k` at `order[k]`, and `curves`, (runs, kinds, checkpoints), with the regrets of `gaps`, (kinds, arms).
+
+    Answers with the runs that were done, and where the rule answered with no lease, the pulls up to there."""
+    rng, words, spare = generator
+    record = np.zeros((len(checkpoints), len(order)), dtype=np.int64)
+    for i in range(len(streams)):
+        for word in range(4):
+            words[word] = streams[i, word]
+        spare[2] = 0
+        state.pulls[:] = 0
+        state.totals[:] = 0.0
+        state.ints[:] = 0
+        state.floats[:] = 0.0
+        done = run(problem, state, world, checkpoints, record, rng)
+        if done < checkpoints[-1]:
+            return i, done
+        add_up(record, gaps, curves[i])
+        for k in range(len(order)):
+            pulls[i, order[k]] = state.pulls[k]
+    return len(streams), 0
+
+
+def compiled_runs(policy: Policy) -> Callable[..., tuple[int, int]]:
+    """`run_many` for the rule of `policy`, compiled (from the cache on disk if it is there)."""
+    cls = type(policy)
+    return compile_native(run_many, run=_linked(cls.start, cls.decide, cls.learn), decide=cls.decide)
+
+
+@cache
+def _linked(start: Callable[..., None], decide: Callable[..., Lease], learn: Callable[..., None]) -> Callable[..., int]:
+    return link(run, start=start, decide=decide, learn=learn)
+
+
+def compiled_run(policy: Policy) -> Engine:
+    """`run` for the rule of `policy`, compiled (from the cache on disk if it is there)."""
+    cls = type(policy)
+    return _honest(policy, compile_native(run, start=cls.start, decide=cls.decide, learn=cls.learn))
+
+
+def plain_run(policy: Policy) -> Engine:
+    """`run` for the rule of `policy`, in plain Python: slow, and the same but for the last bit of mathematics."""
+    cls = type(policy)
+    return _honest(policy, link(run, start=cls.start, decide=cls.decide, learn=cls.learn))
+
+
+def _honest(policy: Policy, engine: Callable[..., int]) -> Engine:
+    """The engine; where the rule answers with no lease, the error says whose rule and when."""
+
+    def carry_out(
+        problem: Problem, state: State, world: World, checkpoints: Ints, record: Ints, rng: np.random.Generator
+    ) -> None:
+        done = engine(problem, state, world, checkpoints, record, rng)
+        if done < checkpoints[-1]:
+            raise unsound(policy.label, len(problem.costs), int(done))
+
+    return carry_out

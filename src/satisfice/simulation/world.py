@@ -1,0 +1,71 @@
+"""The world: what the simulator knows and a policy does not, and how its rewards are drawn."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from satisfice.problem import REWARD_MODELS, Instance
+
+# The reward models as numbers, which compiled code can compare.
+BERNOULLI = REWARD_MODELS.index("bernoulli")
+GAUSSIAN = REWARD_MODELS.index("gaussian")
+CATEGORICAL = REWARD_MODELS.index("categorical")
+
+
+class World(NamedTuple):
+    """The arms as they are. In the policy's order."""
+
+    model: int  # BERNOULLI, GAUSSIAN or CATEGORICAL
+    means: NDArray[np.float64]  # (arms,)
+    sigma: float  # of Gaussian rewards; nan for others
+    values: NDArray[np.float64]  # (levels,) of categorical rewards
+    probabilities: NDArray[np.float64]  # (arms, levels)
+
+
+def make_world(instance: Instance, order: NDArray[np.int64]) -> World:
+    """The world of an instance, with its arms in `order`.
+
+    Examples
+    --------
+    >>> make_world(Instance(costs=[2, 1], means=[0.9, 0.7]), np.array([1, 0])).means.tolist()
+    [0.7, 0.9]
+    """
+    return World(
+        model=REWARD_MODELS.index(instance.reward),
+        means=instance.means[order],
+        sigma=float(instance.sigma),
+        values=np.ascontiguousarray(instance.values),
+        probabilities=np.ascontiguousarray(instance.probabilities[order]),
+    )
+
+
+def draw(world: World, arm: int, pulls: int, rng: np.random.Generator) -> float:
+    """The sum of `pulls` independent rewards of an arm, drawn at once."""
+    if world.model == BERNOULLI:
+        mean = world.means[arm]
+        if pulls == 1:
+            return 1.0 if rng.random() < mean else 0.0
+        return float(rng.binomial(pulls, mean))
+    if world.model == GAUSSIAN:
+        return float(pulls * world.means[arm] + math.sqrt(pulls) * world.sigma * rng.standard_normal())
+    # A multinomial draw, level by level: given the levels before, each count is binomial.
+    total = 0.0
+    left = pulls
+    mass = 1.0
+    for level in range(len(world.values)):
+        share = world.probabilities[arm, level]
+        if left > 0 and share > 0.0:
+            count = left if share >= mass else rng.binomial(left, share / mass)
+            total += count * world.values[level]
+            left -= count
+        mass -= share
+    if left > 0:  # rounding left a sliver of mass: it belongs to the last possible level
+        level = len(world.values) - 1
+        while world.probabilities[arm, level] == 0.0:
+            level -= 1
+        total += left * world.values[level]
+    return total

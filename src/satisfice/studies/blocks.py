@@ -1,0 +1,66 @@
+"""Blocks of decisions: taken in advance by who hands them out elsewhere, and given back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from satisfice.studies.reader import number_of
+from satisfice.studies.records import Decision, Entry, Outcome
+from satisfice.studies.serving import Whom
+from satisfice.studies.storages.base import Transaction
+
+if TYPE_CHECKING:
+    from satisfice.studies.study import Study
+
+
+class Taken(NamedTuple):
+    """A block, numbered in a row, and how many decisions are outstanding with it."""
+
+    decisions: list[Decision]
+    outstanding: int
+
+
+def take_block(study: Study, size: Callable[[int, int], int], key: str | None = None) -> Taken:
+    """A block of decisions in one transaction. `size` says how many, from the rewards that are counted and the
+    decisions that are outstanding; with a key that was used before it is that block again.
+
+    Examples
+    --------
+    >>> from satisfice import BestReward
+    >>> from satisfice.studies import create_study
+    >>> study = create_study("demo", {"small": 1.0, "large": 9.0}, BestReward(0.1))
+    >>> [take_block(study, lambda rewards, outstanding: 5 - outstanding).outstanding for _ in range(2)]
+    [5, 5]
+    """
+    whom = Whom(None, key, None)
+
+    def work(tx: Transaction) -> Taken:
+        machine = tx.machine
+        known = len(tx.of_key(key)) if key is not None else 0
+        outstanding = sum(arm.pending for arm in machine.arms)
+        decisions = study._ask(tx, known or max(size(machine.t, outstanding), 0), whom, (), None)
+        return Taken(decisions, outstanding + (0 if known else len(decisions)))
+
+    return study._run(work)
+
+
+def give_back(study: Study, decisions: Iterable[int]) -> int:
+    """Say that decisions were taken in advance and not used; answers with how many of them were open. A reward that is
+    told later counts all the same.
+
+    Examples
+    --------
+    >>> from satisfice import BestReward
+    >>> from satisfice.studies import create_study
+    >>> study = create_study("demo", {"small": 1.0, "large": 9.0}, BestReward(0.1))
+    >>> give_back(study, [decision.id for decision in study.ask_many(3)])
+    3
+    """
+    numbers = [number_of(decision) for decision in decisions]
+
+    def work(tx: Transaction) -> list[Entry]:
+        rows = [row for row in study._find(tx, numbers).values() if row.outcome == Outcome.OPEN]
+        return [row.becomes(Outcome.UNUSED, None, None, study._now(tx), study._last(tx)) for row in rows]
+
+    return study._enter(work)

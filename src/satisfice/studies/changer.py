@@ -1,0 +1,152 @@
+"""What can be changed of a live study while it runs: arms, costs, whether it goes on, and what is kept of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from satisfice.errors import Hint, InvalidStudy, StudyClosed
+from satisfice.studies.config import check_cost, check_text
+from satisfice.studies.evidence import judge, plain
+from satisfice.studies.machine import Machine
+from satisfice.studies.reader import StudyReader
+from satisfice.studies.records import Event
+from satisfice.studies.storages.base import T, Transaction
+
+if TYPE_CHECKING:
+    from satisfice.studies.study import Study
+
+# Verdicts are looked at again when the number of rewards has grown by this share.
+LOOK = 0.1
+
+
+class StudyChanger(StudyReader):
+    """The part of a `Study` that changes it, and looks after it."""
+
+    # 3. The world changes
+
+    def set_cost(self, arm: str, cost: float) -> bool:
+        """Change the cost of one pull of an arm from now on. Nothing that was learned is lost.
+
+        The policy starts its rounds again on the sums as they are, so it passes at once those that it has pulls for.
+        Answers whether anything changed, as `add_arm` and `retire_arm` do: said again, they change nothing.
+        """
+
+        def change(machine: Machine) -> dict[str, object] | None:
+            record = machine.arms[machine.index(arm)]
+            price = check_cost(arm, cost)
+            return None if record.cost == price else {"arm": arm, "cost": price, "decisions": machine.decisions}
+
+        return self._change("set_cost", change)
+
+    def add_arm(self, arm: str, cost: float) -> bool:
+        """Add an arm to the running study, or bring a retired one back with what was learned of it."""
+
+        def change(machine: Machine) -> dict[str, object] | None:
+            known = next((record for record in machine.arms if record.name == arm and not record.retired), None)
+            if known is not None and known.cost == check_cost(arm, cost):
+                return None
+            return {"arm": arm, "cost": cost, "decisions": machine.decisions}
+
+        return self._change("add_arm", change)
+
+    def retire_arm(self, arm: str) -> bool:
+        """Take an arm out of the running study. Rewards of its open decisions are still taken and stay on record."""
+
+        def change(machine: Machine) -> dict[str, object] | None:
+            return None if machine.arms[machine.index(arm)].retired else {"arm": arm}
+
+        return self._change("retire_arm", change)
+
+    def pause(self) -> bool:
+        """Serve the baseline to everybody from now on, until `resume`. Rewards are taken as ever."""
+        setting = self.config.setting
+        if self.config.baseline is None and setting.reference is None:
+            raise InvalidStudy("there is no baseline to serve while the study is paused; create_study takes one")
+        return self._change("pause", lambda machine: None if machine.paused else {})
+
+    def resume(self) -> bool:
+        """Let the policy go on after `pause`."""
+        return self._change("resume", lambda machine: {} if machine.paused else None)
+
+    def end(self) -> bool:
+        """End the study: from now on `ask` and changes raise `StudyClosed`; late rewards still count."""
+        return self._change("end", lambda machine: None if machine.ended else {}, going=False)
+
+    def reopen(self) -> bool:
+        """Let a study go on that was ended."""
+        return self._change("reopen", lambda machine: {} if machine.ended else None, going=False)
+
+    def _change(
+        self, kind: str, change: Callable[[Machine], Mapping[str, object] | None], *, going: bool = True
+    ) -> bool:
+        def work(tx: Transaction) -> bool:
+            machine, now = tx.machine, self._now(tx)
+            if going:
+                self._going(machine)
+            data = change(machine)
+            if data is None:
+                return False
+            tx.add_event(Event(machine.seq + 1, kind, data, now))
+            machine.news = machine.patience
+            self._watch(tx, now)
+            return True
+
+        return self._run(work)
+
+    def forget(self, subject: str) -> int:
+        """Erase a subject from the log; answers with how many decisions were its own. What was learned stays."""
+        check_text("the subject", subject)
+        return self._run(lambda tx: tx.forget(subject))
+
+    def archive(self, before: float, path: str | Path) -> int:
+        """Put old decisions into a Parquet file, out of the log; answers with their number.
+
+        Those that were asked for before the time `before` (seconds since 1970), up to the first that is still open, are
+        written as `export` writes them, and then deleted. What was learned from them stays, and so does every verdict;
+        they can no longer be told, corrected or explained.
+        """
+        from satisfice.studies.archive import archive
+
+        return archive(self._ledger, before, Path(path))
+
+    def copy(self, name: str, *, learned: bool = True) -> Study:
+        """A new study of this name in the same storage, with the terms of this one, and its arms and costs as they are.
+
+        With `learned`, all that was decided and told is copied, too, and the new study goes on from there.
+        """
+        from satisfice.studies.copying import copy_study
+        from satisfice.studies.study import Study
+
+        return Study(copy_study(self._ledger, name, learned), self._clock)
+
+    # Pieces
+
+    def _run(self, work: Callable[[Transaction], T], *, lock: bool = True) -> T:
+        self._usable()
+        return self._ledger.run(work, lock=lock)
+
+    def _watch(self, tx: Transaction, now: float) -> None:
+        """Look at the verdicts if it is time to, and note that the rule is a newer one."""
+        machine = tx.machine
+        newest = type(self.config.policy).version
+        if machine.version != newest:
+            tx.add_event(Event(machine.seq + 1, "start_anew", {"version": newest}, now))
+        resting = machine.waiting.resting() if machine.waiting.restless else machine.resting
+        if resting != machine.resting:
+            pulls = [machine.arms[i].pulls for i in resting]
+            data = {"arms": resting, "pulls": pulls, "decisions": machine.decisions}
+            tx.add_event(Event(machine.seq + 1, "rest", data, now))
+        if not machine.worth_a_look:
+            return
+        facts = plain(judge(machine, now))
+        machine.news, machine.patience = 0, max(math.ceil(LOOK * machine.t), 1)
+        if facts != machine.facts or machine.corrections != machine.facts_corrections:
+            data = {"facts": facts, "corrections": machine.corrections}
+            tx.add_event(Event(machine.seq + 1, "judge", data, now))
+
+    def _going(self, machine: Machine) -> None:
+        if machine.ended:
+            raise StudyClosed(f"the study {self.name!r} was ended", hint=Hint.REOPEN)

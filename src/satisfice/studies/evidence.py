@@ -1,0 +1,210 @@
+"""What the rewards of a study prove, whichever policy chose the arms, however late rewards are and whenever one looks.
+
+Proofs rest on two samples, and hold if either proves them: the decisions up to the frontier, all of which are settled
+(`satisfice.studies.frontier`), and all decisions, with every reward that is missing counted as whatever speaks least
+for what is to be proved. The first loses nothing when rewards are late, the second when a few never come.
+
+What may be said of two arms has a share of the allowed error that does not depend on what is found: the arms that the
+study began with share all of it but `LATER` equally; the q-th arm that came later has `LATER x 6 / (pi q)^2`, for all
+that is said of it and the arms before it. Arms that were retired keep their share. So everything that is ever called
+proved, of arms that came and went for whatever reason, holds together with the study's confidence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from satisfice import proofs
+from satisfice.statistics import interval
+from satisfice.studies.counts import UNIT
+from satisfice.studies.machine import Facts, Machine
+
+REFUTED, CERTIFIED, NONE = "refuted", "certified", "none"
+# The share of the allowed error that is kept for arms that come later.
+LATER = 0.05
+
+Floats = NDArray[np.float64]
+
+
+class Fact(NamedTuple):
+    """Something that was proved. Arms are indices of the study."""
+
+    kind: str  # "refuted": not good enough; "certified": the cheapest good enough; "none": no arm is good enough
+    arm: int
+    by: int  # the arm that refuted it; -1: the fixed threshold
+    rewards: int  # rewards counted by then
+    at: float  # seconds since 1970
+
+
+def facts_of(machine: Machine) -> list[Fact]:
+    """The facts of a machine, as of the last look."""
+    return [Fact(*fact) for fact in machine.facts]  # type: ignore[arg-type]
+
+
+class Evidence:
+    """The sums of a study, ready to be tested. Arms are in the order of `machine.judged`, cheapest first."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        # Where the order by cost must be proved, too, each of the two has half of the allowed error.
+        self.delta = (1.0 - machine.config.confidence) * (0.5 if machine.config.costs == "told" else 1.0)
+        self.order = machine.judged
+        self.rank = {i: k for k, i in enumerate(self.order)}
+        arms = [machine.arms[i] for i in self.order]
+        self.costs = np.sort([machine.price(i) for i in self.order]) if machine.resting else machine.problem.costs
+        self.levels = np.array([self._level(i) for i in self.order])
+        self.pending = np.array([max(arm.pending, 0) for arm in arms])
+        self._pulls = np.array([arm.pulls for arm in arms])
+        self._totals = np.array([arm.total / UNIT for arm in arms])
+        self._sure_pulls = np.array([arm.sure_pulls for arm in arms])
+        self._sure_totals = np.array([arm.sure_total / UNIT for arm in arms])
+        self.cases = [self._case(self._pulls, self._totals, self.pending if self.pending.any() else None)]
+        if machine.frontier.last < machine.decisions:
+            self.cases.insert(0, self._case(self._sure_pulls, self._sure_totals, None))
+
+    def _case(self, pulls: NDArray[np.int64], totals: Floats, pending: NDArray[np.int64] | None) -> proofs.Case:
+        setting = self.machine.config.scaled_setting
+        reference = -1 if setting.reference is None else len(self.costs) - 1
+        return proofs.make_case(self.costs, pulls, totals, 1.0 - setting.alpha, reference, setting.mu0, 0.0, pending)
+
+    def _share(self, arm: int) -> float:
+        """The share of the allowed error for all that is said of an arm and those before it."""
+        first = len(self.machine.config.arms)
+        return 1.0 - LATER if arm < first else LATER * 6.0 / (math.pi * (arm - first + 1)) ** 2
+
+    def _level(self, arm: int) -> float:
+        """The nats that a comparison of this arm with one that came before it needs."""
+        first, setting = len(self.machine.config.arms), self.machine.config.setting
+        alone = setting.reference is not None or not math.isnan(setting.mu0)
+        if arm >= first:
+            comparisons = 1 if alone else arm
+        elif not math.isnan(setting.mu0):
+            comparisons = first
+        else:
+            comparisons = first - 1 if alone else first * (first - 1) // 2
+        return math.log(max(comparisons, 1) / (self.delta * self._share(arm)))
+
+    def interval(self, k: int) -> tuple[float, float]:
+        """The means on [0, 1] that arm `k` may have: all intervals of the study hold at all times together."""
+        arm = self.order[k]
+        first = len(self.machine.config.arms)
+        delta = self.delta * self._share(arm) / (first if arm < first else 1)
+        low, high = 0.0, 1.0
+        if self._sure_pulls[k]:
+            n = int(self._sure_pulls[k])
+            low, high = interval(n, min(float(self._sure_totals[k]) / n, 1.0), delta)
+        n = int(self._pulls[k] + self.pending[k])
+        if n:
+            low = max(low, interval(n, float(self._totals[k]) / n, delta)[0])
+            high = min(high, interval(n, min(float(self._totals[k] + self.pending[k]) / n, 1.0), delta)[1])
+        return (low, high) if low <= high else (high, low)
+
+    def cost_interval(self, arm: int) -> tuple[float, float]:
+        """Where the mean cost of an arm (an index of the study) may lie.
+
+        With a declared range it holds at all times, for all arms together; else it is a normal approximation at this
+        moment, of three standard errors.
+        """
+        record, limits = self.machine.arms[arm], self.machine.config.cost_range
+        if self.machine.config.costs != "told":
+            return record.cost, record.cost
+        if limits is None:
+            width = 3.0 * record.cost_error
+            return record.mean_cost - width, record.mean_cost + width
+        low, high = limits
+        if not record.bills:
+            return low, high
+        first = len(self.machine.config.arms)
+        delta = self.delta * self._share(arm) / (first if arm < first else 1)
+        mean = min(max((record.paid / (UNIT * record.bills) - low) / (high - low), 0.0), 1.0)
+        ends = interval(record.bills, mean, delta)
+        return low + (high - low) * ends[0], low + (high - low) * ends[1]
+
+    def doubts(self, arm: int, out: Collection[int]) -> list[int]:
+        """The arms, but for those that are `out`, that may be cheaper than an arm which they seem to be dearer than."""
+        place = self.rank.get(arm, -1)
+        if self.machine.config.costs != "told" or place < 0:
+            return []
+        high = self.cost_interval(arm)[1]
+        return [i for i in self.order[place + 1 :] if i not in out and self.cost_interval(i)[0] < high]
+
+    def stands(self, fact: Fact) -> bool:
+        """Whether the sums as they are prove that an arm is not good enough, by the arm that refuted it."""
+        i = self.rank.get(fact.arm, -1)
+        j = self.rank.get(fact.by, -1) if fact.by >= 0 else len(self.costs)
+        if i < 0 or j < 0:
+            return False
+        return any(proofs.against(case, i, j) >= proofs.needed(self.levels, i, j) for case in self.cases)
+
+    def risk(self, k: int, out: NDArray[np.bool_]) -> float:
+        """The error that must be allowed to call arm `k` certified (-1: to say that no arm is good enough)."""
+        return min(proofs.risk(case, self.levels, self.delta, k, out) for case in self.cases)
+
+
+def judge(machine: Machine, at: float) -> list[Fact]:
+    """What is proved by now. What was proved before stays proved, until a reward is replaced; then what the sums as
+    they are still prove keeps its date. Refutations of retired arms are judged when the arm comes back."""
+    machine.arrange()
+    data = Evidence(machine)
+    order = data.order
+    before = facts_of(machine)
+    facts = before
+    if machine.corrections != machine.facts_corrections:
+        facts = [fact for fact in before if fact.kind == REFUTED and data.stands(fact)]
+    facts = list(facts)
+    known = {fact.arm for fact in facts if fact.kind == REFUTED}
+    out = np.array([i in known for i in order])
+
+    def add(kind: str, k: int, by: int = -1) -> None:
+        new = Fact(kind, order[k], by, machine.rewards, at)
+        dated = (fact for fact in before if (fact.kind, fact.arm) == (kind, order[k]))
+        facts.append(next(dated, new) if kind != REFUTED else new)
+
+    found = -1
+    for case in data.cases:
+        findings = proofs.judge(case, data.levels, out)
+        for k, by in enumerate(findings.refuted_by.tolist()):
+            if by >= 0:
+                add(REFUTED, k, order[by] if by < len(order) else -1)
+                out[k] = True
+        found = max(found, findings.certified)
+    gone = {fact.arm for fact in facts if fact.kind == REFUTED}
+    if machine.config.costs == "told":
+        # By what was told since, an arm that is not refuted may be the cheaper one.
+        facts = [fact for fact in facts if fact.kind != CERTIFIED or _cheapest(data, fact.arm, gone)]
+    if any(fact.kind != REFUTED for fact in facts):
+        return facts
+    if out.all():
+        add(NONE, max(range(len(order)), key=lambda k: _mean(machine, order[k])))
+        return facts
+    if found < 0:
+        found = max(proofs.certified(case, data.levels, out) for case in data.cases)
+    if found >= 0 and not out[found] and _cheapest(data, order[found], gone):
+        add(CERTIFIED, found)
+    return facts
+
+
+def _cheapest(data: Evidence, arm: int, out: Collection[int]) -> bool:
+    """Whether no other arm that may be good enough is, or may be, cheaper."""
+    place = data.rank.get(arm, -1)
+    if data.machine.config.costs != "told":
+        return True
+    return place >= 0 and all(i in out for i in data.order[:place]) and not data.doubts(arm, out)
+
+
+def plain(facts: list[Fact]) -> Facts:
+    """Facts as plain data."""
+    return [list(fact) for fact in facts]
+
+
+def _mean(machine: Machine, i: int) -> float:
+    arm = machine.arms[i]
+    return arm.mean if arm.pulls else -1.0
+
+
+__all__ = ["CERTIFIED", "NONE", "REFUTED", "Evidence", "Fact", "Facts", "facts_of", "judge", "plain"]

@@ -1,0 +1,52 @@
+"""The state of a study from its log: the whole of it, or what has come since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from satisfice.studies.config import Config
+from satisfice.studies.counts import units
+from satisfice.studies.machine import Machine
+from satisfice.studies.records import Row
+
+if TYPE_CHECKING:
+    from satisfice.studies.storages.base import View
+
+NEVER = -float("inf")
+
+
+def fold(config: Config, view: View, frontier: int | None = None) -> Machine:
+    """The state that a log makes: events first, then decision by decision, since their order among each other does not
+    matter. `frontier` says how far the decisions that proofs rest on go; by default as far as they are settled."""
+    machine = Machine(config)
+    for event in view.events():
+        machine.happen(event)
+    if frontier is not None:
+        machine.frontier.last = machine.frontier.read = frontier
+    for asked, entries in view.chains():
+        machine.ask(asked)
+        for entry in entries:
+            machine.enter(entry)
+    machine.arrange()
+    if frontier is None:
+        advance(machine, view)
+    return machine
+
+
+def advance(machine: Machine, view: View) -> None:
+    """Bring the frontier of a caught up machine forward."""
+    frontier, config = machine.frontier, machine.config
+    mature = NEVER if config.mature_after is None else view.today - config.mature_after
+    if frontier.last >= machine.decisions or (
+        mature == NEVER and frontier.last < frontier.read and frontier.last + 1 not in frontier.ahead
+    ):
+        return
+
+    def worth(row: Row) -> int | None:
+        return None if row.reward is None else units(config.scale(row.reward))
+
+    def rows(first: int, last: int) -> Iterator[Row]:
+        return view.rows(first, last)
+
+    frontier.advance(machine.arms, machine.decisions, rows, worth, mature)

@@ -1,0 +1,86 @@
+"""The frontier of a study: up to which decision everything is settled.
+
+Sums at a moment are no sample of an arm when the time that a reward takes depends on its value: if failures are told at
+once and successes a day later, every sum of the first day is wrong. In the order of the decisions the rewards are a
+sample, so proofs and intervals count the decisions up to the first one that is open. A decision is settled when it
+was told, abandoned, expired or not used, or when it is older than the study's `mature_after`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from satisfice.studies.counts import Arm
+from satisfice.studies.records import Outcome, Row
+
+# So many settled decisions beyond the frontier are kept in memory; beyond that they are read again when they are
+# wanted.
+MOST_AHEAD = 20_000
+CHUNK = 2_000
+
+
+class Frontier:
+    """Every decision up to `last` is settled, or was open for too long to be waited for.
+
+    `ahead` has the settled decisions beyond it, with their arm and what they count (None: nothing), as far as `read`.
+    """
+
+    def __init__(self, last: int = 0) -> None:
+        self.last = last
+        self.read = last
+        self.ahead: dict[int, tuple[int, int | None]] = {}
+
+    def enter(self, arm: Arm, decision: int, index: int, old: int | None, new: int | None) -> None:
+        """A decision's reward went from `old` to `new` (units; None: no reward counted)."""
+        if decision > self.last:
+            if decision <= self.read:
+                self.ahead[decision] = index, new
+                if len(self.ahead) > MOST_AHEAD:
+                    self.ahead.clear()
+                    self.read = self.last
+        elif new is not None:
+            arm.sure_pulls += old is None
+            arm.sure_total += new - (old or 0)
+
+    def asked(self, decision: int) -> None:
+        """A decision was handed out, and is open."""
+        if self.read == decision - 1:
+            self.read = decision
+
+    def advance(
+        self,
+        arms: list[Arm],
+        decisions: int,
+        rows: Callable[[int, int], Iterable[Row]],
+        worth: Callable[[Row], int | None],
+        mature: float,
+    ) -> None:
+        """Go as far as decisions are settled.
+
+        `rows(first, last)` reads decisions, `worth` says what a settled one counts, and what was asked for before the
+        time `mature` is not waited for.
+        """
+        while self.last < decisions:
+            following = self.last + 1
+            if following > self.read:
+                end = min(self.last + CHUNK, decisions)
+                found = {row.id: row for row in rows(following, end)}
+                for number, row in found.items():
+                    if row.outcome != Outcome.OPEN:
+                        self.ahead[number] = row.arm, worth(row)
+                self.read = end
+                if following not in self.ahead and not self._old(found.get(following), mature):
+                    return
+            elif following not in self.ahead and (
+                mature == -float("inf") or not self._old(next(iter(rows(following, following)), None), mature)
+            ):
+                return
+            index, counted = self.ahead.pop(following, (0, None))
+            if counted is not None:
+                arms[index].sure_pulls += 1
+                arms[index].sure_total += counted
+            self.last = following
+
+    @staticmethod
+    def _old(row: Row | None, mature: float) -> bool:
+        return row is not None and row.at <= mature

@@ -1,0 +1,434 @@
+"""The state of a study: a fold over its log. No storage, no clock, no rule.
+
+Events are carried out in their order, decisions are counted in theirs, and entries in any: the state does not depend on
+the order in which rewards are read. `satisfice.studies.machine` adds what the rule of the policy wants next.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple
+from typing import TYPE_CHECKING, Self, cast
+
+from satisfice.errors import Hint, InvalidStudy
+from satisfice.policies.contract import Problem, State, arrange, make_problem, new_state
+from satisfice.studies.config import Config, check_cost, check_name
+from satisfice.studies.counts import UNIT, Arm, Group, Progress, units
+from satisfice.studies.frontier import Frontier
+from satisfice.studies.records import Asked, Entry, Event, Outcome, Reason, Row, in_control
+
+if TYPE_CHECKING:
+    from satisfice.studies.waiting import Waiting
+
+# The format of `StudyState.to_dict`.
+FORMAT = 2
+
+Facts = list[list[object]]
+
+
+class StudyState:
+    """The state of one study. Arms are counted in the order in which the study got them."""
+
+    waiting: Waiting  # notes about what is outstanding
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.seq = 0  # the last event
+        self.decisions = 0  # the last decision
+        self.arms = [Arm(name, cost) for name, cost in config.arms]
+        self.lease = Progress()
+        self.version = type(config.policy).version  # of the rule
+        # What the rule remembers: None before the first decision, and when it must begin again from the sums.
+        self.ints: list[int] | None = None
+        self.floats: list[float] = []
+        self.seen: list[int] | None = None  # the order of the arms at that time, where it may change by itself
+        self.rng_state: Mapping[str, object] | None = None
+        self.touched = False  # whether the arms or their costs were changed since the study began
+        self.ended = self.paused = False
+        self.resting: list[int] = []  # arms that do not answer
+        self.explored = 0  # what finding out has cost, in units
+        self.control, self.treated = Group(), Group()
+        self._groups = config.baseline is not None
+        self.corrections = 0  # entries that replaced a counted reward
+        self.facts: Facts = []  # what is proved, as of the last look
+        self.facts_corrections = 0
+        self.archived = 0  # decisions up to this one are in an archive
+        self.frontier = Frontier()
+        # Notes for speed, no part of the state: every decision up to `scanned` is settled or expired, and the next
+        # expires at `due` (nan: not known); rewards since verdicts were looked at, and how many there are to be
+        # before the next look.
+        self.scanned = 0
+        self.due = math.nan
+        self.news, self.patience = 0, 8
+        self._arrange()
+
+    # What the rule sees
+
+    def _arrange(self) -> None:
+        """The rule's view of the arms: `order` (its arms in its order), `rank` (where an arm is in it), `problem`."""
+        config, setting = self.config, self.config.scaled_setting
+        active = [i for i in self.active if i not in self.resting or self._referred(i)]
+        costs = [self.price(i) for i in active]
+        order = arrange(costs, setting, [self.arms[i].name for i in active])
+        self.problem: Problem = make_problem(
+            config.policy, setting, costs, order, config.horizon, bounded=True, binary=config.binary
+        )
+        self.order: list[int] = [active[k] for k in order.tolist()]
+        self.rank: list[int] = [-1] * len(self.arms)
+        for k, i in enumerate(self.order):
+            self.rank[i] = k
+        self._state: State = new_state(config.policy, len(self.order))
+
+    @property
+    def judged(self) -> list[int]:
+        """The arms that verdicts are about, cheapest first: all that may be served but those that never answer."""
+        if not self.resting:
+            return self.order
+        arms = [i for i in self.active if i not in self.resting or not self._mute(i) or self._referred(i)]
+        costs, names = [self.price(i) for i in arms], [self.arms[i].name for i in arms]
+        return [arms[k] for k in arrange(costs, self.config.scaled_setting, names).tolist()]
+
+    @property
+    def rewards(self) -> int:
+        """Rewards counted, of the arms that verdicts are about."""
+        return sum(self.arms[i].pulls for i in self.judged)
+
+    def _mute(self, arm: int) -> bool:
+        """Whether an arm was asked for and never answered; one that could not be asked for is not."""
+        return self.arms[arm].asked > 0 and not self.arms[arm].pulls
+
+    def _referred(self, arm: int) -> bool:
+        """Whether an arm is the reference arm, without which nothing can be said."""
+        return self.arms[arm].name == self.config.setting.reference
+
+    def arrange(self) -> None:
+        """Bring the order of the arms up to date, where it depends on what was told."""
+        if self.config.costs == "told":
+            self._arrange()
+
+    def price(self, arm: int) -> float:
+        """What one pull of an arm costs: its cost, or the mean of those that were told."""
+        record = self.arms[arm]
+        return record.mean_cost if self.config.costs == "told" else record.cost
+
+    def would(self, arm: int) -> float:
+        """What all decisions would have cost on one arm."""
+        record = self.arms[arm]
+        return self.decisions * record.mean_cost if self.config.costs == "told" else record.would(self.decisions)
+
+    @property
+    def spent_on_exploring(self) -> float:
+        """What finding out has cost so far."""
+        return self.explored / UNIT
+
+    @property
+    def active(self) -> list[int]:
+        """The arms that may be served."""
+        return [i for i, arm in enumerate(self.arms) if not arm.retired]
+
+    @property
+    def state(self) -> State:
+        """The sums as a rule sees them, without its memory."""
+        for k, i in enumerate(self.order):
+            self._state.pulls[k] = self.arms[i].pulls
+            self._state.totals[k] = self.arms[i].total / UNIT
+        return self._state
+
+    @property
+    def t(self) -> int:
+        """Rewards counted, of the arms that the rule sees."""
+        return sum(self.arms[i].pulls for i in self.order)
+
+    @property
+    def worth_a_look(self) -> bool:
+        """Whether there are so many new rewards, or a replaced one, that verdicts should be looked at."""
+        return self.news >= self.patience or self.corrections != self.facts_corrections
+
+    # The fold
+
+    def ask(self, row: Asked) -> None:
+        """Count a decision that was handed out."""
+        arm = self.arms[row.arm]
+        arm.asked += 1
+        cost = units(row.cost)
+        arm.spent += cost
+        self.decisions = row.id
+        self.frontier.asked(row.id)
+        if row.extra:
+            self.explored += units(row.extra)
+        if self._groups:
+            self._spend(in_control(row.reason), 1, 0, cost)
+        self.lease.handed += self.handed_by(row)
+        self.waiting.asked(row)
+
+    def handed_by(self, row: Asked | Row) -> bool:
+        """Whether a decision is one of those that the lease has handed out."""
+        lease = self.lease
+        return row.lease == lease.number and lease.pulls > 0 and row.reason in OF_LEASE
+
+    def enter(self, entry: Entry) -> None:
+        """Count what became of a decision."""
+        arm, scale = self.arms[entry.arm], self.config.scale
+        old = None if entry.was_reward is None else units(scale(entry.was_reward))
+        new = None if entry.reward is None else units(scale(entry.reward))
+        if entry.was != "open" or entry.outcome != "told":  # seldom
+            arm.dropped += _nothing(entry.outcome, new) - _nothing(entry.was, old)
+            if entry.outcome == Outcome.UNUSED:
+                arm.asked -= 1
+                arm.spent -= units(entry.price)
+                self._spend(entry.control, -1, units(entry.price), 0)
+            elif entry.was == Outcome.UNUSED:
+                arm.asked += 1
+                arm.spent += units(entry.price)
+                self._spend(entry.control, 1, 0, units(entry.price))
+        if entry.cost != entry.was_cost:
+            self._bill(arm, entry)
+        if new is not None:
+            self.news += 1
+            if old is None:
+                arm.pulls += 1
+                arm.total += new
+            elif new != old:
+                arm.total += new - old
+                self.corrections += 1
+            if self._groups and entry.control is not None:
+                group = self.control if entry.control else self.treated
+                group.pulls += old is None
+                group.total += new - (old or 0)
+                group.squares += new * new - (old or 0) * (old or 0)
+        self.frontier.enter(arm, entry.id, entry.arm, old, new)
+        self.waiting.entered(entry)
+
+    def _bill(self, arm: Arm, entry: Entry) -> None:
+        """Count a cost that was told, instead of the one that was expected or told before."""
+        before = units(entry.price if entry.was_cost is None else entry.was_cost)
+        now = units(entry.price if entry.cost is None else entry.cost)
+        arm.spent += now - before
+        self._spend(entry.control, 0, before, now)
+        first = entry.was_cost is None
+        arm.bills += first
+        arm.paid += now - (0 if first else before)
+        arm.paid_squares += now * now - (0 if first else before * before)
+
+    def _spend(self, control: bool | None, decisions: int, before: int, now: int) -> None:
+        """The control group, or all others, have so many decisions more, and one costs `now` and not `before`."""
+        if self.config.baseline is None or control is None:
+            return
+        group = self.control if control else self.treated
+        group.asked += decisions
+        group.spent += now - before
+        group.spent_squares += now * now - before * before
+
+    def happen(self, event: Event) -> None:
+        """Carry out an event. What cannot be carried out raises `InvalidStudy` and changes nothing."""
+        getattr(self, event.kind)(**event.data)
+        self.seq = event.seq
+
+    def make_lease(
+        self,
+        number: int,
+        arm: int,
+        pulls: int,
+        known: Sequence[tuple[int, int, int]],
+        ints: list[int],
+        floats: list[float],
+        version: int,
+        corrections: int,
+        dropped: int = 0,
+        order: list[int] | None = None,
+        rng: Mapping[str, object] | None = None,
+    ) -> None:
+        """The rule made a lease."""
+        for i, count, total in known:
+            self.arms[i].known_pulls, self.arms[i].known_total = count, total
+        self.lease = Progress(number, arm, pulls, 0, corrections, dropped)
+        self.waiting.begin()
+        self.ints, self.floats, self.seen, self.version = ints, floats, order, version
+        if rng is not None:
+            self.rng_state = rng
+
+    def set_cost(self, arm: str, cost: float, decisions: int) -> None:
+        """The cost of an arm changed, after so many decisions."""
+        self._reprice(self.arms[self.index(arm)], check_cost(arm, cost), decisions)
+        self._change()
+
+    def add_arm(self, arm: str, cost: float, decisions: int) -> None:
+        """An arm was added, or a retired one brought back with what was learned of it."""
+        price = check_cost(check_name(arm), cost)
+        known = next((record for record in self.arms if record.name == arm), None)
+        if known is None:
+            self.arms.append(Arm(arm, price))
+        elif known.retired:
+            known.retired = False
+            self.resting = [i for i in self.resting if self.arms[i] is not known]
+            self._reprice(known, price, decisions)
+        else:
+            raise InvalidStudy(f"the study already has an arm {arm!r}", hint=Hint.SET_COST, parameter="arm")
+        self._change()
+
+    def retire_arm(self, arm: str) -> None:
+        """An arm was taken out of the choice; what was learned of it stays on record."""
+        record = self.arms[self.index(arm)]
+        if record.retired:
+            raise InvalidStudy(f"{arm!r} is already retired")
+        if self.config.setting.reference == arm:
+            raise InvalidStudy(f"{arm!r} is the reference arm, which cannot be retired")
+        if self.config.baseline == arm:
+            raise InvalidStudy(f"{arm!r} is the baseline, which cannot be retired")
+        if sum(not other.retired for other in self.arms) == 1:
+            raise InvalidStudy(f"{arm!r} is the last arm and cannot be retired")
+        record.retired = True
+        self.resting = [i for i in self.resting if self.arms[i] is not record]
+        if all(i in self.resting for i in self.active):
+            self.resting = []
+        self._change()
+
+    def _reprice(self, arm: Arm, cost: float, decisions: int) -> None:
+        arm.would_before, arm.since, arm.cost = arm.would(decisions), decisions, cost
+
+    def _change(self) -> None:
+        self.touched = True
+        self._arrange()
+        self.start_anew()
+        # A refutation is about means, not costs: it stands as long as the arm that it rests on is in the study.
+        self.facts = [
+            fact
+            for fact in self.facts
+            if fact[0] == "refuted" and (cast(int, fact[2]) < 0 or not self.arms[cast(int, fact[2])].retired)
+        ]
+
+    def start_anew(self, version: int | None = None) -> None:
+        """The rule begins again, from the sums as they are: after a change, and when the rule is a newer one."""
+        self.lease = Progress(self.lease.number)
+        self.ints, self.floats, self.seen = None, [], None
+        self.version = self.version if version is None else version
+
+    def rest(self, arms: list[int], pulls: list[int], decisions: int) -> None:
+        """These arms do not answer, after so many rewards of each and so many decisions; the rule is asked as if they
+        were not there."""
+        self.resting = arms
+        self._change()
+        self.waiting.rest(arms, pulls, decisions)
+
+    def pause(self) -> None:
+        """The baseline is served from now on."""
+        self.paused = True
+
+    def resume(self) -> None:
+        """The policy goes on."""
+        self.paused = False
+
+    def end(self) -> None:
+        """The study was ended."""
+        self.ended = True
+
+    def reopen(self) -> None:
+        """The study goes on."""
+        self.ended = False
+
+    def judge(self, facts: Facts, corrections: int) -> None:
+        """What is proved was looked at, and has changed."""
+        self.facts, self.facts_corrections = facts, corrections
+
+    def archive(
+        self,
+        through: int,
+        handed: int,
+        arms: Sequence[Mapping[str, int]],
+        groups: Sequence[Mapping[str, int]],
+        explored: int,
+        corrections: int,
+    ) -> None:
+        """Decisions up to `through` were put into an archive. `handed` of them were pulls of the lease at that time;
+        the rest is what they amount to.
+
+        A state that has counted them already does not count them again.
+        """
+        if self.decisions < through:
+            for arm, counts in zip(self.arms, arms, strict=False):
+                _add(arm, counts)
+                arm.sure_pulls += counts["pulls"]
+                arm.sure_total += counts["total"]
+            for group, counts in zip((self.control, self.treated), groups, strict=True):
+                _add(group, counts)
+            self.lease.handed += handed
+            self.explored += explored
+            self.corrections += corrections
+            self.decisions = through
+            self.frontier = Frontier(through)
+        self.archived = through
+
+    def index(self, name: object) -> int:
+        """The index of an arm by name, or `InvalidStudy`."""
+        for i, arm in enumerate(self.arms):
+            if arm.name == name:
+                return i
+        names = ", ".join(arm.name for arm in self.arms)
+        raise InvalidStudy(f"the study has no arm {name!r}; its arms are {names}", parameter="arm")
+
+    # Plain data
+
+    def to_dict(self) -> dict[str, object]:
+        """The state as plain data."""
+        data: dict[str, object] = {name: getattr(self, name) for name in PLAIN}
+        return data | {
+            "format": FORMAT,
+            "arms": [list(astuple(arm)) for arm in self.arms],
+            "lease": list(astuple(self.lease)),
+            "control": list(astuple(self.control)),
+            "treated": list(astuple(self.treated)),
+            "frontier": self.frontier.last,
+            "notes": {"scanned": self.scanned, "waiting": self.waiting.to_dict()},
+        }
+
+    @classmethod
+    def from_dict(cls, config: Config, data: Mapping[str, object]) -> Self:
+        """The state from the data of `to_dict`."""
+        machine = cls(config)
+        for name in PLAIN:
+            setattr(machine, name, data[name])
+        machine.arms = [Arm(*values) for values in cast("list[list[object]]", data["arms"])]  # type: ignore[arg-type]
+        machine.lease = Progress(*cast("list[int]", data["lease"]))
+        machine.control = Group(*cast("list[int]", data["control"]))
+        machine.treated = Group(*cast("list[int]", data["treated"]))
+        machine.frontier = Frontier(cast(int, data["frontier"]))
+        notes = cast("dict[str, object]", data["notes"])
+        machine.scanned = cast(int, notes["scanned"])
+        machine.waiting.from_dict(cast("dict[str, object]", notes["waiting"]))
+        machine._arrange()
+        return machine
+
+
+# The reasons that are pulls of the lease.
+OF_LEASE = (Reason.LEASE, Reason.INTERIM, Reason.EXTRA)
+
+# The fields of a machine that are plain data.
+PLAIN = (
+    "seq",
+    "decisions",
+    "version",
+    "ints",
+    "floats",
+    "seen",
+    "rng_state",
+    "touched",
+    "ended",
+    "paused",
+    "resting",
+    "explored",
+    "corrections",
+    "facts",
+    "facts_corrections",
+    "archived",
+)
+
+
+def _nothing(outcome: str, counted: int | None) -> int:
+    """1 for a decision that came to nothing."""
+    return int(counted is None and outcome in (Outcome.ABANDONED, Outcome.EXPIRED))
+
+
+def _add(record: Arm | Group, counts: Mapping[str, int]) -> None:
+    for name, count in counts.items():
+        setattr(record, name, getattr(record, name) + count)

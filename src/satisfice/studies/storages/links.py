@@ -1,0 +1,264 @@
+"""Connections that carry out transactions: SQLite statement by statement, PostgreSQL in as few trips as possible."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+import weakref
+from collections.abc import Sequence
+from io import FileIO
+from pathlib import Path
+from typing import Any, cast
+
+from satisfice.errors import OutcomeUnknown, StorageError
+from satisfice.studies.storages.database import Database, PostgreSQL, SQLite, unknown
+from satisfice.studies.storages.statements import DECISION, ENTRY, EVENT
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+Rows = list[tuple[Any, ...]]
+
+
+class Link:
+    """A connection, in autocommit mode: transactions begin and end here."""
+
+    def __init__(self, database: Database, *, write: bool) -> None:
+        self.database = database
+        self.connection = database.connect(write=write)
+        self.closed = False
+
+    def line_up(self) -> None:
+        """Wait for one's turn to write, where the database does not see to it that everybody gets one."""
+
+    def leave(self) -> None:
+        """Let others have their turn."""
+
+    def begin(self, study: int, lock: bool, statements: Sequence[str]) -> list[Rows]:
+        """Begin a transaction that will write, and answer with the rows of some statements."""
+        raise NotImplementedError
+
+    def view(self, statements: Sequence[str]) -> list[Rows]:
+        """Begin a transaction that only reads: it sees one moment, whatever is written meanwhile."""
+        raise NotImplementedError
+
+    def read(self, statement: str, values: Sequence[object] = ()) -> Rows:
+        """The rows of a statement, with all that was written before."""
+        return cast(Rows, self.connection.execute(self._say(statement), values).fetchall())
+
+    def write(self, statement: str, values: Sequence[object] = ()) -> None:
+        """Write, now or at the latest before the next read or the end of the transaction."""
+        self.connection.execute(self._say(statement), values)
+
+    def write_rows(self, kind: str, rows: Rows) -> None:
+        """Add many rows of one kind."""
+        raise NotImplementedError
+
+    def _say(self, statement: str) -> str:
+        return statement
+
+    def commit(self) -> None:
+        """End the transaction; what was written is there for good. Raises `OutcomeUnknown`, or an error of the driver
+        after which nothing was written."""
+        raise NotImplementedError
+
+    def rollback(self) -> None:
+        """End the transaction as if it had not been."""
+        self.connection.execute("ROLLBACK")
+
+    @property
+    def usable(self) -> bool:
+        """Whether the connection still leads to the database."""
+        return not self.closed
+
+    def close(self) -> None:
+        """Hang up; an open transaction is rolled back."""
+        self.closed = True
+        with contextlib.suppress(*self.database.errors):
+            self.connection.close()
+
+
+class SQLiteLink(Link):
+    """A connection to a file.
+
+    SQLite lets whoever asks at the right moment write next, so that one of many writers may wait for seconds. Before
+    they ask, writers wait in line for a lock of a file beside the database, in which the one that has it leaves its
+    number.
+    """
+
+    database: SQLite
+
+    def __init__(self, database: SQLite, *, write: bool) -> None:
+        super().__init__(database, write=write)
+        self._which = database.identity
+        self._queue: FileIO | None = None
+        if write and fcntl is not None and database.file is not None:
+            with contextlib.suppress(OSError):
+                self._queue = FileIO(str(queue_file(database.file)), "a+", opener=_opener)
+                _queues.add(self._queue)
+
+    @property
+    def usable(self) -> bool:
+        return not self.closed and self._which == self.database.identity
+
+    def line_up(self) -> None:
+        if self._queue is not None:
+            fcntl.flock(self._queue, fcntl.LOCK_EX)
+            os.pwrite(self._queue.fileno(), b"%-20d" % os.getpid(), 0)
+
+    def leave(self) -> None:
+        if self._queue is not None and not self._queue.closed:
+            fcntl.flock(self._queue, fcntl.LOCK_UN)
+
+    def begin(self, study: int, lock: bool, statements: Sequence[str]) -> list[Rows]:
+        if self.database.identity is None:
+            raise StorageError(f"the file {self.database.file} is gone; nothing was written")
+        deadline = time.monotonic() + self.database.timeout
+        while True:
+            try:
+                self.connection.execute("BEGIN IMMEDIATE")
+                break
+            except self.database.errors as error:
+                if not self.database.busy(error) or time.monotonic() > deadline:
+                    raise
+        return [self.connection.execute(statement).fetchall() for statement in statements]
+
+    def view(self, statements: Sequence[str]) -> list[Rows]:
+        self.connection.execute("BEGIN")
+        return [self.connection.execute(statement).fetchall() for statement in statements]
+
+    def write_rows(self, kind: str, rows: Rows) -> None:
+        columns = {"decisions": DECISION, "rewards": ENTRY, "events": EVENT}[kind]
+        marks = ", ".join("?" * len(columns))
+        self.connection.executemany(f"INSERT INTO satisfice_{kind} ({', '.join(columns)}) VALUES ({marks})", rows)
+
+    def commit(self) -> None:
+        try:
+            self.connection.execute("COMMIT")
+        except self.database.errors as error:
+            # A commit that fails, for want of space for example, leaves the transaction open, to be rolled back.
+            try:
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
+            except self.database.errors:
+                raise unknown(self.database, error) from error
+            raise
+
+    def rollback(self) -> None:
+        if self.connection.in_transaction:
+            self.connection.execute("ROLLBACK")
+
+
+# The files in which writers of this process wait in line. They are closed when nobody has a use for them any more.
+_queues: weakref.WeakSet[FileIO] = weakref.WeakSet()
+
+
+def _opener(path: str, flags: int) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
+
+
+def leave_queues() -> None:
+    """In a process that was forked: have no part in a lock that its parent holds or waits for."""
+    for queue in list(_queues):
+        queue.close()
+
+
+def queue_file(file: Path) -> Path:
+    """Where writers of a SQLite file wait in line."""
+    return file.with_name(file.name + "-queue")
+
+
+class PostgresLink(Link):
+    """Statements travel together: while a study is locked others wait for it, so every trip to the server counts.
+
+    Beginning and reading is one trip; all that is written and the commit are another. The lock is one of the server's
+    advisory locks, which cost no write; who only adds entries shares it, so that whoever holds it alone has seen all.
+    """
+
+    def __init__(self, database: PostgreSQL, *, write: bool) -> None:
+        from psycopg import ClientCursor
+
+        super().__init__(database, write=write)
+        self._cursor = ClientCursor(self.connection)
+        self._waiting: list[str] = []
+
+    @property
+    def usable(self) -> bool:
+        return not self.closed and not self.connection.closed
+
+    def begin(self, study: int, lock: bool, statements: Sequence[str]) -> list[Rows]:
+        self._waiting.clear()
+        how = "" if lock else "_shared"
+        head = (
+            "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+            f"SELECT pg_advisory_xact_lock{how}('satisfice_studies'::regclass::oid::int, {study})",
+        )
+        return self._sets((*head, *statements), len(head))
+
+    def view(self, statements: Sequence[str]) -> list[Rows]:
+        return self._sets(("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", *statements), 1)
+
+    def _sets(self, statements: Sequence[str], skip: int) -> list[Rows]:
+        # Several statements in one trip take no parameters; there are none but whole numbers and our own tokens.
+        cursor = self.connection.execute("; ".join(statements))
+        sets = []
+        for place in range(len(statements)):
+            if place >= skip:
+                sets.append(cursor.fetchall())
+            cursor.nextset()
+        return sets
+
+    def _send(self, *last: str) -> None:
+        text = "; ".join([*self._waiting, *last])
+        self._waiting.clear()
+        if text:
+            self.connection.execute(text)
+
+    def read(self, statement: str, values: Sequence[object] = ()) -> Rows:
+        self._send()
+        return super().read(statement, values)
+
+    def _say(self, statement: str) -> str:
+        return statement.replace("?", "%s")
+
+    def write(self, statement: str, values: Sequence[object] = ()) -> None:
+        self._waiting.append(self._cursor.mogrify(self._say(statement), values))
+
+    def write_rows(self, kind: str, rows: Rows) -> None:
+        columns = {"decisions": DECISION, "rewards": ENTRY, "events": EVENT}[kind]
+        names = ", ".join(columns)
+        arrays = ", ".join(f"%s::{kind}[]" for kind in columns.values())
+        self._waiting.append(
+            self._cursor.mogrify(
+                f"INSERT INTO satisfice_{kind} ({names}) SELECT * FROM unnest({arrays})",
+                list(map(list, zip(*rows, strict=True))),
+            )
+        )
+
+    def commit(self) -> None:
+        try:
+            self._send("COMMIT")
+        except self.database.errors as error:
+            state = getattr(error, "sqlstate", None)
+            # The server had ended the transaction of a client that did not go on, before the commit reached it.
+            if state != "25P03" and (self.connection.closed or state in (None, "57P01", "57P02", "57P03")):
+                raise unknown(self.database, error) from error
+            raise
+
+    def rollback(self) -> None:
+        self._waiting.clear()
+        super().rollback()
+
+
+def make_link(database: Database, *, write: bool) -> Link:
+    """A new connection for transactions."""
+    if isinstance(database, SQLite):
+        return SQLiteLink(database, write=write)
+    assert isinstance(database, PostgreSQL)
+    return PostgresLink(database, write=write)
+
+
+__all__ = ["Link", "OutcomeUnknown", "make_link", "queue_file"]

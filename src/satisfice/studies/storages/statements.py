@@ -1,0 +1,124 @@
+"""The statements of the SQL storages. `?` stands for a value; PostgreSQL's driver gets its own sign for it."""
+
+from __future__ import annotations
+
+# The columns of the log in the order in which rows are written, with their types.
+DECISION = {
+    "study_id": "int",
+    "id": "bigint",
+    "arm": "int",
+    "reason": "text",
+    "lease": "bigint",
+    "cost": "double precision",
+    "at": "double precision",
+    "subject": "text",
+    "key": "text",
+    "session": "text",
+    "extra": "double precision",
+    "chance": "double precision",
+    "token": "text",
+}
+ENTRY = {
+    "study_id": "int",
+    "decision_id": "bigint",
+    "nth": "int",
+    "arm": "int",
+    "outcome": "text",
+    "reward": "double precision",
+    "was": "text",
+    "was_reward": "double precision",
+    "cost": "double precision",
+    "was_cost": "double precision",
+    "price": "double precision",
+    "at": "double precision",
+    "after": "bigint",
+    "control": "boolean",
+    "token": "text",
+}
+EVENT = {"study_id": "int", "seq": "bigint", "kind": "text", "data": "text", "at": "double precision", "token": "text"}
+
+_ASKED = ", ".join(f"d.{name}" for name in list(DECISION)[1:-1])
+_ENTRY = ", ".join(f"r.{name}" for name in list(ENTRY)[1:-1])
+# A decision and the last entry about it.
+_ROWS = (
+    f"SELECT {_ASKED}, r.outcome, r.reward, r.cost, r.nth, r.at FROM satisfice_decisions d "
+    "LEFT JOIN satisfice_rewards r ON r.study_id = d.study_id AND r.decision_id = d.id AND r.nth = "
+    "(SELECT MAX(l.nth) FROM satisfice_rewards l WHERE l.study_id = d.study_id AND l.decision_id = d.id) "
+)
+ROW = f"{_ROWS} WHERE d.study_id = ? AND d.id = ?"
+ROWS_LITE = f"{_ROWS} WHERE d.study_id = ? AND d.id IN (SELECT value FROM json_each(?)) ORDER BY d.id"
+ROWS_POSTGRES = f"{_ROWS} WHERE d.study_id = ? AND d.id = ANY(?) ORDER BY d.id"
+RANGE = f"{_ROWS} WHERE d.study_id = ? AND d.id >= ? AND d.id <= ? ORDER BY d.id"
+NEWEST = f"{_ROWS} WHERE d.study_id = ? AND d.id < ? ORDER BY d.id DESC LIMIT ?"
+OF_KEY = f"{_ROWS} WHERE d.study_id = ? AND d.key = ? ORDER BY d.id"
+OF_SUBJECT = (
+    f"{_ROWS} WHERE d.study_id = ? AND d.id = "
+    "(SELECT MAX(o.id) FROM satisfice_decisions o WHERE o.study_id = ? AND o.subject = ?)"
+)
+OF_SESSION = OF_SUBJECT.replace("o.subject", "o.session")
+DECISIONS = f"SELECT {_ASKED} FROM satisfice_decisions d WHERE d.study_id = ? AND d.id >= ? ORDER BY d.id LIMIT ?"
+CHAINS = (
+    f"SELECT {_ENTRY} FROM satisfice_rewards r WHERE r.study_id = ? AND r.decision_id >= ? AND r.decision_id <= ? "
+    "ORDER BY r.decision_id, r.nth"
+)
+LAST_ENTRY = "SELECT n, token FROM satisfice_rewards WHERE study_id = ? ORDER BY n DESC LIMIT 1"
+LAST_TOKENS = (
+    "SELECT token FROM satisfice_events WHERE study_id = ? ORDER BY seq DESC LIMIT 1",
+    "SELECT token FROM satisfice_decisions WHERE study_id = ? ORDER BY id DESC LIMIT 1",
+)
+EVENTS = (
+    "SELECT seq, kind, data, at FROM satisfice_events WHERE study_id = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
+)
+FORGET = "UPDATE satisfice_decisions SET subject = NULL WHERE study_id = ? AND subject = ?"
+COUNT_SUBJECT = "SELECT COUNT(*) FROM satisfice_decisions WHERE study_id = ? AND subject = ?"
+PUT_AWAY = (
+    "DELETE FROM satisfice_rewards WHERE study_id = ? AND decision_id <= ?",
+    "DELETE FROM satisfice_decisions WHERE study_id = ? AND id <= ?",
+)
+SNAPSHOT = (
+    "INSERT INTO satisfice_snapshots (study_id, state, entry, seq_token, decision_token, entry_token) "
+    "VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (study_id) DO UPDATE SET state = excluded.state, entry = excluded.entry, "
+    "seq_token = excluded.seq_token, decision_token = excluded.decision_token, entry_token = excluded.entry_token"
+)
+NO_SNAPSHOT = "DELETE FROM satisfice_snapshots WHERE study_id = ?"
+DELETE = tuple(
+    f"DELETE FROM satisfice_{table} WHERE {column} = ?"
+    for table, column in (
+        ("rewards", "study_id"),
+        ("decisions", "study_id"),
+        ("events", "study_id"),
+        ("snapshots", "study_id"),
+        ("studies", "id"),
+    )
+)
+ADD_STUDY = "INSERT INTO satisfice_studies (name, config, created_at, token) VALUES (?, ?, ?, ?) RETURNING id"
+STUDY = "SELECT id, config, token FROM satisfice_studies WHERE name = ?"
+NAMES = "SELECT name FROM satisfice_studies ORDER BY id"
+PAGE = "SELECT id, name FROM satisfice_studies WHERE id > ? ORDER BY id LIMIT ?"
+NAME = "SELECT name FROM satisfice_studies WHERE id = ?"
+
+
+def load(study: int) -> str:
+    """The last snapshot."""
+    return (
+        "SELECT state, entry, seq_token, decision_token, entry_token FROM satisfice_snapshots "
+        f"WHERE study_id = {study:d}"
+    )
+
+
+def identity(study: int, lite: bool) -> str:
+    """Which study it is, and the storage's own time."""
+    now = "NULL" if lite else "EXTRACT(EPOCH FROM clock_timestamp())::double precision"
+    return f"SELECT token, {now} FROM satisfice_studies WHERE id = {study:d}"
+
+
+def tail(study: int, seq: int, decision: int, entry: int) -> tuple[str, str, str]:
+    """The events, decisions and entries since, and the last one before of each, to be recognised."""
+    return (
+        "SELECT seq, kind, data, at, token FROM satisfice_events "
+        f"WHERE study_id = {study:d} AND seq >= {seq:d} ORDER BY seq",
+        f"SELECT {_ASKED}, d.token FROM satisfice_decisions d "
+        f"WHERE d.study_id = {study:d} AND d.id >= {decision:d} ORDER BY d.id",
+        f"SELECT {_ENTRY}, r.n, r.token FROM satisfice_rewards r "
+        f"WHERE r.study_id = {study:d} AND r.n >= {entry:d} ORDER BY r.n",
+    )

@@ -1,0 +1,219 @@
+"""A study as a connection to a database sees it: to read, and in a transaction that writes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from satisfice.errors import InvalidStudy, StorageError
+from satisfice.studies.folding import advance, fold
+from satisfice.studies.machine import FORMAT, Machine
+from satisfice.studies.records import ASKED_FIELDS, Asked, Entry, Event, Outcome, Row
+from satisfice.studies.storages import statements as say
+from satisfice.studies.storages.base import Transaction, View, time_of
+from satisfice.studies.storages.books import Books, Diverged, Seen
+from satisfice.studies.storages.links import Link
+
+if TYPE_CHECKING:
+    from satisfice.studies.storages.sql import SQLLedger
+
+# A snapshot of the state is written after so many rows of the log.
+SNAPSHOT_EVERY = 1_000
+CHUNK = 5_000
+# Events after which decisions that were taken in advance are as good as before.
+INNER = ("make_lease", "judge", "start_anew")
+
+
+class SQLView(View):
+    """A study as a connection sees it."""
+
+    def __init__(self, ledger: SQLLedger, link: Link, now: float) -> None:
+        self.config, self.now = ledger.config, now
+        self._ledger, self._link, self._study = ledger, link, ledger.study
+        self._books: Books | None = None
+
+    @property
+    def machine(self) -> Machine:
+        if self._books is None:
+            self._books = self.load()
+        return self._books.machine
+
+    @property
+    def today(self) -> float:
+        return time_of(self._ledger.clock, self.now)
+
+    def load(self) -> Books:
+        """The state from the last snapshot and what has come since, or from the whole log where there is none."""
+        for state, *rest in self._link.read(say.load(self._study)):
+            # A snapshot that is not of this log, or damaged: the log is the truth.
+            with contextlib.suppress(Diverged, ValueError, LookupError, TypeError, AttributeError):
+                data = json.loads(state)
+                if data["format"] > FORMAT:
+                    raise StorageError(
+                        f"the state of the study {self.config.name!r} was written by a newer release of satisfice "
+                        f"(format {data['format']}, this release knows {FORMAT}); upgrade satisfice to open it"
+                    )
+                books = Books(Machine.from_dict(self.config, data), Seen(*rest))
+                books.catch_up([self._link.read(statement) for statement in self._ledger.tail(books)])
+                advance(books.machine, self)
+                return books
+        entry = self._link.read(say.LAST_ENTRY, (self._study,))
+        tokens = [self._link.read(statement, (self._study,)) for statement in say.LAST_TOKENS]
+        try:
+            machine = fold(self.config, self)
+        except (InvalidStudy, LookupError, TypeError, ValueError) as error:
+            raise StorageError(f"the log of the study {self.config.name!r} cannot be followed: {error}") from error
+        seen = Seen(
+            entry[0][0] if entry else 0,
+            tokens[0][0][0] if tokens[0] else None,
+            tokens[1][0][0] if tokens[1] else None,
+            entry[0][1] if entry else None,
+        )
+        books = Books(machine, seen)
+        books.unsaved = SNAPSHOT_EVERY
+        return books
+
+    def _rows(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[Row]:
+        for row in rows:
+            if row[ASKED_FIELDS] is None:
+                yield Row._make((*row[:ASKED_FIELDS], Outcome.OPEN, None, None, 0, None))
+            else:
+                yield Row._make(row)
+
+    def find(self, ids: Sequence[int]) -> dict[int, Row]:
+        if len(ids) == 1:
+            rows = self._link.read(say.ROW, (self._study, ids[0]))
+        elif self._ledger.lite:
+            rows = self._link.read(say.ROWS_LITE, (self._study, json.dumps(list(ids))))
+        else:
+            rows = self._link.read(say.ROWS_POSTGRES, (self._study, list(ids)))
+        return {row.id: row for row in self._rows(rows)}
+
+    def rows(self, first: int = 1, last: int | None = None) -> Iterator[Row]:
+        while last is None or first <= last:
+            end = first + CHUNK - 1 if last is None else min(first + CHUNK - 1, last)
+            found = list(self._rows(self._link.read(say.RANGE, (self._study, first, end))))
+            yield from found
+            if not found:
+                following = self._link.read(say.DECISIONS, (self._study, first, 1))
+                if not following or (last is not None and following[0][0] > last):
+                    return
+                first = following[0][0]
+            else:
+                first = end + 1
+
+    def newest(self, before: int | None = None, limit: int = 100) -> list[Row]:
+        return list(self._rows(self._link.read(say.NEWEST, (self._study, before or 1 << 62, limit))))
+
+    def chains(self) -> Iterator[tuple[Asked, list[Entry]]]:
+        first = 1
+        while True:
+            asked = [Asked._make(row) for row in self._link.read(say.DECISIONS, (self._study, first, CHUNK))]
+            if not asked:
+                return
+            entries: dict[int, list[Entry]] = {}
+            for row in self._link.read(say.CHAINS, (self._study, asked[0].id, asked[-1].id)):
+                entries.setdefault(row[0], []).append(Entry._make(row))
+            for decision in asked:
+                yield decision, entries.pop(decision.id, [])
+            first = asked[-1].id + 1
+
+    def events(self, until: int | None = None, after: int = 0) -> Iterator[Event]:
+        last, end = after, 1 << 62 if until is None else until
+        while True:
+            rows = self._link.read(say.EVENTS, (self._study, last, end, CHUNK))
+            for last, kind, data, at in rows:
+                yield Event(last, kind, json.loads(data), at)
+            if len(rows) < CHUNK:
+                return
+
+    def open_of(self, subject: str) -> Row | None:
+        rows = self._rows(self._link.read(say.OF_SUBJECT, (self._study, self._study, subject)))
+        return next((row for row in rows if row.outcome == Outcome.OPEN), None)
+
+    def of_session(self, session: str) -> Row | None:
+        return next(self._rows(self._link.read(say.OF_SESSION, (self._study, self._study, session))), None)
+
+    def of_key(self, key: str) -> list[Row]:
+        return list(self._rows(self._link.read(say.OF_KEY, (self._study, key))))
+
+
+class SQLTransaction(SQLView, Transaction):
+    """A transaction over a connection that writes. Rows are written at once; the machine counts what needs the lock."""
+
+    def __init__(self, ledger: SQLLedger, link: Link, now: float, lock: bool) -> None:
+        super().__init__(ledger, link, now)
+        self.changes = 0
+        self.spare = 0
+        self.locked, self._token = lock, secrets.token_hex(4)
+        self._later: list[Callable[[], None]] = []
+
+    @property
+    def machine(self) -> Machine:
+        if self._books is None:
+            raise StorageError("a transaction without the lock has no machine")
+        return self._books.machine
+
+    def add_decisions(self, rows: Sequence[Asked]) -> None:
+        machine = self.machine
+        self.changes += 1
+        self._link.write_rows("decisions", [(self._study, *row, self._token) for row in rows])
+        for row in rows:
+            machine.ask(row)
+        books = cast(Books, self._books)
+        books.unsaved += len(rows)
+        books.seen = books.seen._replace(decision_token=self._token)
+
+    def add_event(self, event: Event) -> None:
+        self.machine.happen(event)
+        self.changes += 1
+        row = (self._study, event.seq, event.kind, json.dumps(event.data), event.at, self._token)
+        self._link.write_rows("events", [row])
+        books = cast(Books, self._books)
+        books.unsaved += 1
+        books.seen = books.seen._replace(seq_token=self._token)
+        if event.kind not in INNER:
+            self.later(lambda: self._ledger.give_back(wait=False))
+
+    def add_entries(self, entries: Sequence[Entry]) -> None:
+        if entries:
+            self.changes += 1
+            self._ledger.told += len(entries)
+            self._link.write_rows("rewards", [(self._study, *entry, self._token) for entry in entries])
+
+    def forget(self, subject: str) -> int:
+        self.changes += 1
+        count = int(self._link.read(say.COUNT_SUBJECT, (self._study, subject))[0][0])
+        self._link.write(say.FORGET, (self._study, subject))
+        return count
+
+    def put_away(self, through: int) -> None:
+        self.changes += 1
+        for statement in say.PUT_AWAY:
+            self._link.write(statement, (self._study, through))
+        cast(Books, self._books).unsaved = SNAPSHOT_EVERY
+
+    def later(self, deed: Callable[[], None]) -> None:
+        """Do something once the transaction is durable."""
+        self._later.append(deed)
+
+    def finish(self) -> None:
+        """Write a snapshot if it is time for one. It counts no entry of this transaction."""
+        books = self._books
+        if books is not None and books.unsaved >= SNAPSHOT_EVERY:
+            self._link.write(say.SNAPSHOT, (self._study, json.dumps(books.machine.to_dict()), *books.seen))
+            self._saved = True
+
+    _saved = False
+
+    def done(self) -> None:
+        """The transaction is durable."""
+        if self._books is not None:
+            if self._saved:
+                self._books.unsaved = 0
+            self._ledger.books = self._books
+        for deed in self._later:
+            deed()

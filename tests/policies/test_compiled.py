@@ -1,0 +1,358 @@
+"""Compiled code is cached, and never served where it would be another rule than the one that was asked for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import satisfice as sf
+from satisfice.errors import InvalidPolicy
+from satisfice.policies import get_policy
+from satisfice.policies.cache import cache_dir, private
+from satisfice.policies.compiled import compile_native, dispatcher
+from satisfice.policies.contract import Policy, registered, registry
+from satisfice.policies.fingerprint import fingerprint
+
+INSTANCE = sf.Instance([1, 2, 3], [0.5, 0.6, 0.7])
+
+
+def python(code: str, cache: Path, *, stdin: bool = False, extra: Path | None = None) -> str:
+    """The output of a new process."""
+    environment = os.environ | {"SATISFICE_CACHE": str(cache), "PYTHONDONTWRITEBYTECODE": "1"}
+    if extra is not None:
+        environment["PYTHONPATH"] = os.pathsep.join([str(extra), environment.get("PYTHONPATH", "")])
+    command = [sys.executable] if stdin else [sys.executable, "-c", code]
+    done = subprocess.run(
+        command, input=code if stdin else None, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+# Every way by which a function may read something that is not in its own lines.
+RULES = """
+import numpy as np
+import consts
+from helper import helper, Point
+
+FACTOR, PAIR, TABLE = {v}, ({v}, 0), np.array([{v}, 0])
+point = Point({v}, 0)
+def make(c, f):
+    def inner(x): return f(x) + c
+    return inner
+def other(x): return {v} * x
+
+def by_global(x): return FACTOR * x
+def by_tuple(x): return PAIR[0] * x
+def by_array(x): return TABLE[0] * x
+def by_named_tuple(x): return point.left * x
+def by_module(x): return consts.X * x
+def by_function_in_module(x): return consts.times(x)
+def by_function(x): return helper(x)
+def by_default(x, c={v}): return c * x
+def by_nested(x):
+    def inside(y): return FACTOR * y
+    return inside(x)
+by_closure = make({v}, other)
+
+from satisfice.policies.compiled import dispatcher
+for name, rule in sorted(globals().items()):
+    if name.startswith("by_"):
+        function = dispatcher(rule)
+        print(name, function(1), sum(function.stats.cache_hits.values()))
+"""
+
+
+def test_whatever_a_rule_reads_is_part_of_its_key(tmp_path: Path) -> None:
+    code, cache = tmp_path / "code", tmp_path / "cache"
+    code.mkdir()
+
+    def answers(value: int) -> dict[str, tuple[int, int]]:
+        (code / "consts.py").write_text(f"X = {value}\n\ndef times(x):\n    return X * x\n")
+        (code / "helper.py").write_text(
+            f"from typing import NamedTuple\nFACTOR = {value}\n\ndef helper(x):\n    return FACTOR * x\n\n"
+            "class Point(NamedTuple):\n    left: int\n    right: int\n"
+        )
+        (code / "rules.py").write_text(RULES.format(v=value))
+        lines = python("import rules", cache, extra=code).split("\n")
+        return {name: (int(out), int(hits)) for name, out, hits in (line.split() for line in lines if line)}
+
+    cold = answers(3)
+    assert len(cold) == 10
+    assert {out for name, (out, _) in cold.items() if name != "by_closure"} == {3}
+    assert cold["by_closure"][0] == 6
+    assert {hits for _, hits in cold.values()} == {0}
+    warm = answers(3)
+    assert warm == {name: (out, 1) for name, (out, _) in cold.items()}
+    edited = answers(5)
+    assert edited == {name: (10 if name == "by_closure" else 5, 0) for name in cold}
+
+
+MAKE = """
+import satisfice as sf
+from dataclasses import dataclass
+from satisfice.policies.contract import Policy
+
+def make(c):
+    @dataclass(frozen=True)
+    class Constant(Policy):
+        id = f"constant-{c}"
+        settings = (sf.BestReward,)
+        summary = "always the same arm"
+        @staticmethod
+        def decide(problem, state, t, rng):
+            return c, 1000
+    return Constant
+
+result = sf.simulate(sf.Instance([1, 2, 3], [0.5, 0.6, 0.7]), sf.BestReward(0.1), [make(0), make(1), make(2)], 5)
+print([int(r.pulls.argmax()) for r in result.values()])
+"""
+
+
+def test_rules_that_differ_in_their_closure_only(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(MAKE)
+    for _ in range(2):  # with a cold cache, and with a warm one
+        assert python(f"import runpy; runpy.run_path({str(script)!r})", tmp_path) == "[0, 1, 2]\n"
+    # Typed into standard input: there is no file to look at.
+    assert python(MAKE.replace("make(0), make(1), ", ""), tmp_path, stdin=True) == "[2]\n"
+
+
+def test_a_value_that_changes_within_a_process() -> None:
+    scope: dict[str, object] = {"FACTOR": 2, "TABLE": np.array([1.0, 5.0])}
+    exec("def rule(x):\n    return FACTOR * TABLE[1] * x", scope)
+    rule = scope["rule"]
+    assert callable(rule)
+    assert compile_native(rule)(1) == 10
+    scope["FACTOR"] = 3
+    assert compile_native(rule)(1) == 15
+    table = scope["TABLE"]
+    assert isinstance(table, np.ndarray)
+    table[1] = 7.0
+    assert compile_native(rule)(1) == 21
+
+
+def test_every_kind_of_change_is_seen() -> None:
+    module, scope = ModuleType("unknown"), dict[str, object]()
+    scope["module"] = module
+    code = """
+def outer(a):
+    def put(b):
+        nonlocal a
+        a = b
+    def rule(x, c=1):
+        return part(x) + module.Y + a + c
+    return rule, put
+def part(x):
+    return x
+"""
+    exec(code, scope)
+    module.Y = 0  # type: ignore[attr-defined]
+    rule, put = scope["outer"](0)  # type: ignore[operator]
+    keys = [fingerprint(rule, {})]
+
+    def changed() -> bool:
+        assert fingerprint(rule, {}) == fingerprint(rule, {})
+        keys.append(fingerprint(rule, {}))
+        return len(set(keys)) == len(keys)
+
+    module.Y = 1  # type: ignore[attr-defined]
+    assert changed()
+    put(5)
+    assert changed()
+    rule.__defaults__ = (2,)
+    assert changed()
+    scope["part"] = lambda x: x + 1
+    assert changed()
+    scope["x"] = 3  # not a name that the rule reads as a global
+    assert not changed()
+
+
+def test_a_function_may_call_itself() -> None:
+    scope: dict[str, object] = {}
+    exec("def factorial(n):\n    return 1 if n <= 1 else n * factorial(n - 1)", scope)
+    factorial = scope["factorial"]
+    assert callable(factorial)
+    assert compile_native(factorial)(5) == 120
+
+
+def test_keys_tell_values_apart() -> None:
+    def key(value: object) -> tuple[str, bool]:
+        def rule() -> object:
+            return value
+
+        return fingerprint(rule, {})  # type: ignore[arg-type]
+
+    module = ModuleType("unknown")
+    values: list[object] = [
+        1, 1.0, True, None, "1", b"1", (1,), (1, 2), ((1, 2),), [1], np.float64(1), np.float32(1), np.ones(1),
+        np.ones((1, 1)), np.zeros(1), np.dtype("f8"), math_like, np.sqrt, np.exp, len, float, module, sf.SatisficeError,
+        Policy.decide, np.asfortranarray(np.ones((2, 2))), np.ones((2, 2)),
+    ]  # fmt: skip
+    keys = [key(value) for value in values]
+    assert len(set(keys)) == len(values)
+    assert keys == [key(value) for value in values]
+    assert all(lasting for _, lasting in keys)
+    # What other processes cannot compare theirs with has no key that lasts.
+    for value in (object(), {1: 2}, {1}, np.array([None])):
+        assert key(value) == key(value)
+        assert not key(value)[1]
+    assert key(object()) != key(object())
+
+
+def math_like(x: float) -> float:
+    return x
+
+
+class Stuck(Policy, register=False):
+    """A rule that Numba does not understand."""
+
+    id = "stuck-for-tests"
+    settings = (sf.BestReward,)
+    summary = "a mistake"
+
+    @staticmethod
+    def decide(problem, state, t, rng):  # type: ignore[no-untyped-def]
+        cheapest = 0
+        return problem.costs.tolist()[cheapest], 1  # this line: arrays have no tolist() in compiled code
+
+
+def test_what_cannot_be_compiled_is_an_error_with_a_line() -> None:
+    line = next(n for n, text in enumerate(Path(__file__).read_text().splitlines(), 1) if "# this line" in text)
+    with pytest.raises(InvalidPolicy, match=rf"Stuck.decide cannot be compiled: .*test_compiled.py, line {line}: "):
+        sf.simulate(INSTANCE, sf.BestReward(0.1), Stuck, 10)
+    with pytest.raises(InvalidPolicy, match="compiled=False"):
+        sf.simulate(INSTANCE, sf.BestReward(0.1), Stuck, 10)
+
+
+def test_no_setting_of_numba_is_touched_and_threads_get_one_object(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from numba.core import config
+
+    monkeypatch.setenv("SATISFICE_CACHE", str(tmp_path))
+    seen, made = set(), []
+    stop = threading.Event()
+
+    def watch() -> None:
+        while not stop.is_set():
+            seen.add(config.CACHE_DIR)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    scope: dict[str, object] = {}
+    exec("def part(x):\n    return x + 1\ndef rule(x):\n    return part(x) * 2", scope)
+    threads = [threading.Thread(target=lambda: made.append(dispatcher(scope["rule"]))) for _ in range(8)]  # type: ignore[arg-type]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {function(1) for function in made} == {4}
+    stop.set()
+    watcher.join()
+    assert seen == {config.CACHE_DIR}
+    assert len({id(function) for function in made}) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="no owners of files")
+class TestFolder:
+    """Compiled code is run, so that it must come from nobody else."""
+
+    def test_made_for_the_user_alone(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("SATISFICE_CACHE", str(tmp_path / "cache"))
+        folder = cache_dir()
+        assert folder is not None
+        assert folder.stat().st_mode & 0o777 == 0o700
+        folder.chmod(0o777)  # opened to others: closed again before it is used
+        assert cache_dir() == folder
+        assert folder.stat().st_mode & 0o777 == 0o700
+
+    def test_not_that_of_somebody_else(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("SATISFICE_CACHE", str(tmp_path))
+        folder = cache_dir()
+        assert folder is not None
+        link = tmp_path / "link"
+        link.symlink_to(folder)
+        assert not private(link)
+        (tmp_path / "file").write_text("")
+        assert not private(tmp_path / "file")
+        assert not private(tmp_path / "file" / "below")
+        me = os.getuid()
+        monkeypatch.setattr(os, "getuid", lambda: me + 1)
+        assert cache_dir() is None
+
+    def test_no_fallback_to_a_folder_that_others_made(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("SATISFICE_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+            monkeypatch.delenv(name, raising=False)
+        (tmp_path / "file").write_text("")
+        monkeypatch.setenv("HOME", str(tmp_path / "file"))  # no cache folder can be made here
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+        folder = cache_dir()
+        assert folder == tmp_path / f"satisfice-{os.getuid()}"
+        assert folder.stat().st_mode & 0o777 == 0o700
+        folder.rmdir()
+        (tmp_path / "trap").mkdir()
+        folder.symlink_to(tmp_path / "trap")
+        assert cache_dir() is None
+
+    def test_a_file_that_others_may_write_is_not_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("SATISFICE_CACHE", str(tmp_path))
+        script = (
+            "from satisfice.policies.compiled import dispatcher\n"
+            "from satisfice.policies.pairwise import gap_squared\n"
+            "f = dispatcher(gap_squared)\nprint(f(1), sum(f.stats.cache_hits.values()))"
+        )
+        assert python(script, tmp_path) == "0.25 0\n"
+        assert python(script, tmp_path) == "0.25 1\n"
+        (file,) = (tmp_path / "compiled").iterdir()
+        assert file.stat().st_mode & 0o777 == 0o600
+        file.chmod(0o666)
+        assert python(script, tmp_path) == "0.25 0\n"
+        file.write_bytes(file.read_bytes()[:100])  # cut short by a full disk
+        assert python(script, tmp_path) == "0.25 0\n"
+        assert python(script, tmp_path) == "0.25 1\n"
+
+
+def test_without_a_folder_rules_are_compiled_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    script = "from satisfice.policies.compiled import compile_native\nprint(compile_native(lambda x: x + 1)(1))"
+    assert python(script, tmp_path / "file") == "2\n"
+
+
+def test_an_id_belongs_to_one_policy() -> None:
+    before = dict(registry())
+    with registered():
+
+        class First(Policy):
+            id = "first-for-tests"
+
+        assert registry()["first-for-tests"] is First
+        with pytest.raises(InvalidPolicy, match=r"Second: the id 'first-for-tests' belongs to .*First"):
+
+            class Second(Policy):
+                id = "first-for-tests"
+
+        with pytest.raises(InvalidPolicy, match=r"'glr' belongs to satisfice\.policies\.glr\.GLR"):
+
+            class Glr(Policy):
+                id = "glr"
+
+        old = First
+
+        # The same class once more, as when a cell of a notebook is run again.
+        class First(Policy):  # type: ignore[no-redef]
+            id = "first-for-tests"
+
+        assert registry()["first-for-tests"] is First is not old
+    assert registry() == before
+    with registered(Stuck):
+        assert get_policy("stuck-for-tests") == Stuck()
+    with pytest.raises(InvalidPolicy, match="no policy 'stuck-for-tests'"):
+        get_policy("stuck-for-tests")

@@ -1,0 +1,60 @@
+"""A rule that has cost enough time is compiled in the background, and goes on with the same decisions."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import satisfice as sf
+from satisfice.policies.contract import Lease, Problem, State
+from satisfice.studies import create_study, deciding
+
+ARMS = {f"arm-{i}": 1.0 + i for i in range(6)}
+
+
+def played(steps: int) -> list[str]:
+    study = create_study("s", ARMS, sf.BestReward(0.1), "glr", seed=1)
+    rng = np.random.default_rng(5)
+    means = dict(zip(ARMS, np.linspace(0.3, 0.9, 6), strict=True))
+    arms = []
+    for _ in range(steps):
+        decision = study.ask()
+        study.tell(decision.id, float(rng.random() < means[decision.arm]))
+        arms.append(decision.arm)
+    assert study.check().agrees
+    return arms
+
+
+def test_compiled_in_the_background_with_the_same_decisions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deciding, "_native", {})
+    monkeypatch.setattr(deciding, "_spent", {})
+    monkeypatch.setattr(deciding, "WORTH_COMPILING", 1e9)
+    plain = played(1500)
+    assert not deciding._native
+    monkeypatch.setattr(deciding, "_spent", {})
+    monkeypatch.setattr(deciding, "WORTH_COMPILING", 0.0)
+    played(1)
+    deadline = time.monotonic() + 120
+    while not deciding._native:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert played(1500) == plain
+
+
+def test_a_compiled_rule_may_differ_in_the_last_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a rule remembers is in the log, so an audit need not compute it again to the last bit."""
+    policy = sf.TSCS
+
+    def nearly(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
+        lease = policy.decide(problem, state, t, rng)
+        state.floats[:] = np.nextafter(state.floats, np.inf)
+        return lease
+
+    study = create_study("s", ARMS, sf.BestReward(0.1), policy, seed=1)
+    for step in range(40):
+        if step == 20:
+            monkeypatch.setattr(deciding, "_native", {policy: nearly})
+        study.tell(study.ask().id, float(step % 2))
+    assert study.check().agrees

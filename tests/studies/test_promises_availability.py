@@ -1,0 +1,457 @@
+"""Promises about availability: nobody waits for who does not go on, readers hold up nobody, and errors are ours."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import quote
+
+import psycopg
+import pytest
+
+from satisfice.errors import MissingExtra, OutcomeUnknown, SatisficeError, StorageBusy, StorageError
+from satisfice.studies import Study, get_storage, load_study
+from satisfice.studies.storages.sql import SQLStorage
+from studies.proxy import Proxy
+from studies.test_promises_data import in_child, new, pairs
+
+# Answers that are lost
+
+
+@pytest.fixture
+def proxy(postgresql_url: str) -> object:
+    with Proxy(postgresql_url) as proxy:
+        yield proxy
+
+
+def test_the_answer_to_a_commit_is_lost(proxy: Proxy) -> None:
+    study = new(proxy.url)
+    pairs(study, 3)
+    proxy.lose = 1
+    with pytest.raises(OutcomeUnknown):
+        study.ask(key="again")
+    decision = study.ask(key="again")
+    assert study.ask(key="again").id == decision.id == 4
+    proxy.lose = 1
+    with pytest.raises(OutcomeUnknown):
+        study.tell(decision.id, 1.0)
+    assert study.tell(decision.id, 1.0) is False
+    proxy.lose = 1
+    with pytest.raises(OutcomeUnknown):
+        study.ask_many(10, key="many")
+    assert [decision.id for decision in study.ask_many(10, key="many")] == list(range(5, 15))
+    proxy.lose = 1
+    with pytest.raises(OutcomeUnknown):
+        study.add_arm("new", 2.0)
+    assert study.add_arm("new", 2.0) is False
+    assert proxy.lost == 4
+    assert study.status().spending.decisions == 14
+    assert study.check().agrees
+
+
+def test_an_archive_whose_answer_is_lost_is_kept(proxy: Proxy, tmp_path: Path) -> None:
+    study = new(proxy.url)
+    pairs(study, 10)
+    proxy.lose = 1
+    with pytest.raises(OutcomeUnknown):
+        study.archive(time.time() + 60.0, tmp_path / "old.parquet")
+    assert (tmp_path / "old.parquet").exists()
+    assert study.check().agrees
+
+
+def test_a_network_that_falls_silent(proxy: Proxy) -> None:
+    study = new(proxy.url + "&timeout=2")
+    pairs(study, 3)
+    study.status()
+    proxy.silent.set()
+    for call in (study.ask, study.status, lambda: study.tell(1, 1.0)):
+        began = time.monotonic()
+        with pytest.raises(StorageError):
+            call()
+        assert time.monotonic() - began < 2.0 + 5.0  # the timeout, and one for connecting again
+    proxy.silent.clear()
+    deadline = time.monotonic() + 20.0
+    while True:
+        try:
+            pairs(study, 2)
+            break
+        except StorageError:
+            assert time.monotonic() < deadline
+    assert study.check().agrees
+
+
+# Sessions that are not as they should be
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "default_transaction_isolation = 'repeatable read'",
+        "default_transaction_isolation = 'serializable'",
+        "default_transaction_read_only = on",
+        "extra_float_digits = -10",
+        "client_encoding = 'LATIN1'",
+        "statement_timeout = '1ms'",
+        "standard_conforming_strings = off",
+        "lock_timeout = '1ms'",
+    ],
+)
+def test_what_a_role_has_as_a_default_does_not_matter(postgres: str, postgresql_url: str, setting: str) -> None:
+    role = "role_" + "".join(letter for letter in setting.lower() if letter.isalnum())
+    name = postgresql_url.rsplit("%3D", 1)[1]
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {role} LOGIN")
+        connection.execute(f"GRANT ALL ON SCHEMA {name} TO {role}")
+        connection.execute(f"ALTER ROLE {role} SET {setting}")
+    url = postgresql_url.replace("postgres:@", f"{role}@").replace("postgres@", f"{role}@")
+    assert role in url
+    study = new(url)
+    subject = "naïve \\ 日本 '"
+    told = {}
+
+    def work(number: int) -> None:
+        rng = random.Random(number)
+        for _ in range(10):
+            decision = study.ask(subject=f"{subject} {number}")
+            reward = rng.random()
+            assert study.tell(decision.id, reward)
+            assert study.tell(decision.id, reward) is False
+            told[decision.id] = reward
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(told) == 40
+    log = study.log()
+    assert dict(zip(log["id"], log["reward"], strict=True)) == told
+    assert set(log["subject"]) == {f"{subject} {number}" for number in range(4)}
+    assert study.check().agrees
+
+
+# Clients that do not go on
+
+WORKER = """
+import sys, time
+from satisfice.studies import load_study
+study = load_study("study", sys.argv[1])
+study.ask()
+print("ready", flush=True)
+while True:
+    study.ask()
+"""
+
+
+def stopped_within_a_transaction(url: str, held: Callable[[], bool]) -> subprocess.Popen[str]:
+    """A process that is stopped while it holds the lock."""
+    worker = subprocess.Popen([sys.executable, "-c", WORKER, url], stdout=subprocess.PIPE, text=True)
+    assert worker.stdout is not None
+    assert worker.stdout.readline() == "ready\n"
+    rng = random.Random(0)
+    for _ in range(500):
+        time.sleep(rng.uniform(0.001, 0.01))
+        worker.send_signal(signal.SIGSTOP)
+        time.sleep(0.02)
+        if held():
+            return worker
+        worker.send_signal(signal.SIGCONT)
+    worker.kill()
+    raise AssertionError("it was never stopped within a transaction")
+
+
+def test_a_stopped_process_on_sqlite_is_named(tmp_path: Path) -> None:
+    import fcntl
+
+    url = f"sqlite:///{tmp_path}/studies.db?timeout=2"
+    study = new(url)
+    pairs(study, 1)
+
+    def held() -> bool:
+        with (tmp_path / "studies.db-queue").open() as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+            return False
+
+    worker = stopped_within_a_transaction(url, held)
+    try:
+        began = time.monotonic()
+        with pytest.raises(StorageBusy, match=f"process {worker.pid} is stopped.*kill -CONT {worker.pid}"):
+            study.ask()
+        assert time.monotonic() - began < 4.0
+        before = study.status().spending.decisions  # who only reads is not held up
+        worker.send_signal(signal.SIGCONT)
+        worker.kill()
+        worker.wait()
+        pairs(study, 3)
+        assert study.status().spending.decisions >= before + 3
+        assert study.check().agrees
+    finally:
+        worker.kill()
+        worker.wait()
+
+
+def test_a_stopped_process_on_postgresql_holds_others_up_for_a_moment(postgres: str, postgresql_url: str) -> None:
+    study = new(postgresql_url)
+    pairs(study, 1)
+
+    def held() -> bool:
+        with psycopg.connect(postgres, autocommit=True) as connection:
+            row = connection.execute(
+                "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE l.locktype = 'advisory' "
+                "AND l.granted AND a.state = 'idle in transaction'"
+            ).fetchone()
+        return row is not None and row[0] > 0
+
+    worker = stopped_within_a_transaction(postgresql_url, held)
+    try:
+        began = time.monotonic()
+        pairs(study, 3)
+        assert time.monotonic() - began < 8.0
+        worker.send_signal(signal.SIGCONT)
+        assert worker.poll() is None
+        assert study.check().agrees
+    finally:
+        worker.kill()
+        worker.wait()
+
+
+# Readers
+
+
+def everything_that_reads(study: Study, folder: Path | None) -> None:
+    """Without a folder, what needs Polars is left out: its threads do not survive a fork."""
+    assert study.status().spending.decisions == 5
+    assert study.explain(1)
+    if folder is not None:
+        assert study.log().height == 5
+        assert study.export(folder / "log.parquet").exists()
+    assert study.check().agrees
+
+
+def test_a_role_that_may_only_read(postgres: str, postgresql_url: str, tmp_path: Path) -> None:
+    study = new(postgresql_url, expire_after=1e-6)
+    study.tell_many({decision.id: 1.0 for decision in study.ask_many(5)})
+    name = postgresql_url.rsplit("%3D", 1)[1]
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute("CREATE ROLE looker LOGIN")
+        connection.execute(f"GRANT USAGE ON SCHEMA {name} TO looker")
+        connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {name} TO looker")
+    url = postgresql_url.replace("postgres:@", "looker@").replace("postgres@", "looker@")
+    looked = load_study("study", url)
+    everything_that_reads(looked, tmp_path)
+    with pytest.raises(StorageError, match="permission denied"):
+        looked.ask()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody who may not write")
+def test_a_file_that_may_only_be_read(tmp_path: Path) -> None:
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    url = f"sqlite:///{folder}/studies.db"
+    study = new(url)
+    study.tell_many({decision.id: 1.0 for decision in study.ask_many(5)})
+    everything_that_reads(study, tmp_path)  # and imports what it needs
+    study.close()
+    for path in (*folder.iterdir(), folder):
+        path.chmod(0o555)
+    for parent in tmp_path.parents[:3]:
+        with contextlib.suppress(OSError):
+            parent.chmod(parent.stat().st_mode | 0o055)
+    tmp_path.chmod(0o755)
+
+    def work() -> bool:
+        os.setuid(65534)
+        looked = load_study("study", url)
+        everything_that_reads(looked, None)
+        try:
+            looked.ask()
+        except StorageError:
+            return True
+        return False
+
+    assert in_child(work) == 0
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_look_while_somebody_writes(kind: str, request: pytest.FixtureRequest) -> None:
+    url = request.getfixturevalue(f"{kind}_url")
+    study, other = new(url), load_study("study", url)
+    pairs(study, 5)
+    inside, go = threading.Event(), threading.Event()
+
+    def clock() -> float:
+        if threading.current_thread().name == "satisfice-writer":
+            inside.set()
+            go.wait(3.0)
+        return time.time()
+
+    slow = load_study("study", url, clock=clock)
+    thread = threading.Thread(target=slow.ask)
+    thread.start()
+    assert inside.wait(5.0)
+    began = time.monotonic()
+    other._clock = None
+    other._ledger.clock = None
+    assert other.status().spending.decisions == 5
+    assert other.check().agrees
+    assert time.monotonic() - began < 2.0
+    go.set()
+    thread.join()
+
+
+# Turns and timeouts
+
+
+def test_the_timeout_of_the_url_is_obeyed(tmp_path: Path) -> None:
+    import sqlite3
+
+    url = f"sqlite:///{tmp_path}/studies.db?timeout=0.5"
+    study = new(url)
+    pairs(study, 1)
+    with contextlib.closing(sqlite3.connect(tmp_path / "studies.db", isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        with pytest.raises(StorageBusy):
+            study.ask()
+        assert time.monotonic() - began < 3.0
+        connection.execute("ROLLBACK")
+    pairs(study, 1)
+    for timeout in ("0", "-1", "nan", "x", "1e9"):
+        with pytest.raises(StorageError, match="timeout"):
+            get_storage(f"sqlite:///{tmp_path}/studies.db?timeout={timeout}")
+
+
+# Many studies
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_many_studies_share_few_connections(kind: str, request: pytest.FixtureRequest, postgres: str) -> None:
+    storage = get_storage(request.getfixturevalue(f"{kind}_url"))
+    studies = [new(storage, name=f"study {number}") for number in range(150)]
+    threads = [threading.Thread(target=pairs, args=(study, 2)) for study in studies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert isinstance(storage, SQLStorage)
+    assert all(study.status().spending.decisions == 2 for study in studies[::10])
+    if kind == "sqlite":
+        files = [str(path.readlink()) for path in Path("/proc/self/fd").iterdir() if path.is_symlink()]
+        open_files = sum(name.endswith("studies.db") for name in files)
+        assert 1 <= open_files <= 8
+    for study in studies:
+        study.close()
+
+
+# Errors
+
+
+SECRET = "hunter2"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"mysql://me:{SECRET}@host/db",
+        f"postgresql://me:{SECRET}@127.0.0.1:1/db?connect_timeout=2",
+        f"postgresql://me:{SECRET}@127.0.0.1:1/db?sslmode=nonsense",
+        f"postgresql://127.0.0.1:1/db?password={SECRET}",
+        f"postgresql://127.0.0.1:1/db?user=me&password={SECRET}&nonsense=1",
+        f"postgresql://me:{SECRET}@127.0.0.1:x/db",
+        f"postgresql://me:a/{SECRET}@127.0.0.1:1/db",
+        f"postgresql://me:{SECRET}/x@y@127.0.0.1:1/db",
+        f"postgresql://me:{quote('@:/' + SECRET)}@127.0.0.1:1/db",
+        f"postgresql+nothing://me:{SECRET}@127.0.0.1:1/db",
+        f"postgresql:me:{SECRET}@127.0.0.1",
+        f"postgres//me:{SECRET}@host",
+        f"nothing:{SECRET}@x",
+        f"sqlite://me:{SECRET}@host/x.db",
+        f"sqlite:///x.db?password={SECRET}&timeout=x",
+        f"postgresql://me:{SECRET}@127.0.0.1:1/db?timeout=x",
+        f"postgresql://me:{SECRET}@127.0.0.1:1/db?synchronous=x",
+    ],
+)
+def test_passwords_are_never_shown(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises((StorageError, MissingExtra)) as caught:
+        get_storage(url, create=False)
+    error: BaseException | None = caught.value
+    assert SECRET not in f"{error} {error!r} {getattr(error, '__dict__', '')}"
+
+
+def test_garbage_in_a_file(tmp_path: Path) -> None:
+    rng = random.Random(0)
+    file = tmp_path / "studies.db"
+    new(f"sqlite:///{file}").close()
+    whole = file.read_bytes()
+    (tmp_path / "folder.db").mkdir()
+    with pytest.raises(StorageError):
+        get_storage(f"sqlite:///{tmp_path}/folder.db")
+    with pytest.raises(StorageError):
+        get_storage(f"sqlite:///{tmp_path}/none/studies.db")
+    for turn in range(60):
+        data = bytearray(whole)
+        for _ in range(rng.randrange(1, 400)):
+            data[rng.randrange(len(data))] = rng.randrange(256)
+        broken = tmp_path / f"{turn}.db"
+        broken.write_bytes(data[: rng.randrange(len(data))] if turn % 3 == 0 else data)
+        with contextlib.suppress(SatisficeError):
+            study = load_study("study", f"sqlite:///{broken}")
+            pairs(study, 2)
+            study.status()
+            study.check()
+
+
+@pytest.mark.parametrize("table", ["studies", "decisions", "rewards", "events", "snapshots", "schema"])
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_table_that_is_gone(kind: str, table: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    import sqlite3
+
+    url = request.getfixturevalue(f"{kind}_url")
+    study = new(url)
+    decision = study.ask()
+    statement = f"DROP TABLE satisfice_{table}"
+    if kind == "sqlite":
+        with contextlib.closing(sqlite3.connect(tmp_path / "studies.db")) as connection:
+            connection.execute(statement)
+            connection.commit()
+    else:
+        name = url.rsplit("%3D", 1)[1]
+        with psycopg.connect(url.split("&options")[0], autocommit=True) as connection:
+            connection.execute(f"DROP TABLE {name}.satisfice_{table}")
+    calls = (study.ask, lambda: study.tell(decision.id, 1.0), study.status, study.check, lambda: study.ask(subject="a"))
+    for call in calls:
+        with contextlib.suppress(SatisficeError):
+            call()
+
+
+def test_backends_that_are_ended(postgres: str, postgresql_url: str) -> None:
+    study = new(postgresql_url)
+    known = unknown = 0
+    for turn in range(60):
+        if turn % 3 == 0:
+            with psycopg.connect(postgres, autocommit=True) as connection:
+                connection.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                    "WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
+                )
+        try:
+            decision = study.ask(key=f"turn {turn}")
+            study.tell(decision.id, 1.0)
+            study.status()
+            known += 1
+        except StorageError:
+            unknown += 1
+    assert known >= 50
+    assert study.check().agrees

@@ -1,0 +1,385 @@
+"""Promises about data: what was acknowledged is there, whatever happens to the process, the file or the clock."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+import satisfice as sf
+from satisfice.errors import OutcomeUnknown, SatisficeError, StorageError, UnknownDecision, UnknownStudy
+from satisfice.studies import Study, create_study, list_studies, load_study
+from satisfice.studies.storages import Storage
+
+ARMS = {"small": 1.0, "large": 3.0}
+
+
+def new(storage: object = None, name: str = "study", **terms: object) -> Study:
+    terms = {"policy": "ucb-cs", "horizon": 100_000, "seed": 1} | terms
+    return create_study(name, ARMS, sf.BestReward(0.1), storage=storage, **terms)  # type: ignore[arg-type]
+
+
+def pairs(study: Study, count: int) -> list[int]:
+    told = []
+    for _ in range(count):
+        decision = study.ask()
+        study.tell(decision.id, 1.0)
+        told.append(decision.id)
+    return told
+
+
+def in_child(work: Callable[[], object]) -> int:
+    """Do something in a fork of this process; its exit code."""
+    child = os.fork()
+    if not child:
+        signal.alarm(60)  # a child that hangs is a failure, not a wait
+        code = 1
+        with contextlib.suppress(BaseException):
+            code = int(work() is False)
+        os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+# A fork
+
+
+def test_what_a_forked_child_is_told_is_there(sqlite_url: str) -> None:
+    """The parent ends, another process opens and closes the file, and the child goes on."""
+    ready, ended = os.pipe(), os.pipe()
+    first = os.fork()
+    if not first:
+        study = new(sqlite_url)
+        study.ask()
+        if os.fork():
+            os._exit(0)
+        os.read(ready[0], 1)
+        pairs(study, 23)
+        os.write(ended[1], b"x")
+        os._exit(0)
+    os.waitpid(first, 0)
+    assert in_child(lambda: load_study("study", sqlite_url).status()) == 0
+    os.write(ready[1], b"x")
+    assert os.read(ended[0], 1) == b"x"
+    for end in (*ready, *ended):
+        os.close(end)
+    study = load_study("study", sqlite_url)
+    assert study.status().spending.decisions >= 24
+    assert sum(arm.pulls for arm in study.status().arms) == 23
+    assert study.check().agrees
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_fork_during_a_transaction_of_another_thread(kind: str, request: pytest.FixtureRequest) -> None:
+    study = new(request.getfixturevalue(f"{kind}_url"))
+    going = True
+
+    def work() -> None:
+        while going:
+            pairs(study, 1)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        assert [in_child(lambda: len(pairs(study, 3)) == 3) for _ in range(8)] == [0] * 8
+    finally:
+        going = False
+        thread.join()
+    assert study.check().agrees
+
+
+# Files that are not what they were
+
+
+def test_a_backup_that_is_restored_under_a_running_process(sqlite_url: str, tmp_path: Path) -> None:
+    file = tmp_path / "studies.db"
+    study = new(sqlite_url)
+    pairs(study, 20)
+    with contextlib.closing(sqlite3.connect(file)) as source, contextlib.closing(sqlite3.connect(tmp_path / "b")) as to:
+        source.backup(to)
+    pairs(study, 20)
+    with contextlib.closing(sqlite3.connect(tmp_path / "b")) as source, contextlib.closing(sqlite3.connect(file)) as to:
+        source.backup(to)
+    told = pairs(study, 5)
+    assert told[0] == 21
+    assert study.status().spending.decisions == 25
+    assert study.check().agrees and load_study("study", sqlite_url).check().agrees
+
+
+def test_a_file_that_is_replaced_by_another_database(sqlite_url: str, tmp_path: Path) -> None:
+    study = new(sqlite_url)
+    pairs(study, 5)
+    other = new(f"sqlite:///{tmp_path}/other.db", policy="pe-cs")
+    pairs(other, 7)
+    other.close()
+    for end in ("-wal", "-shm"):
+        (tmp_path / f"studies.db{end}").unlink()
+    (tmp_path / "other.db").replace(tmp_path / "studies.db")
+    with pytest.raises(StorageError, match="another database"):
+        study.ask()
+    with pytest.raises(SatisficeError):
+        study.tell(1, 1.0)
+    assert load_study("study", sqlite_url).status().spending.decisions == 7
+
+
+def test_a_file_that_is_deleted_takes_nothing(sqlite_url: str, tmp_path: Path) -> None:
+    study = new(sqlite_url)
+    decision = study.ask()
+    for file in tmp_path.glob("studies.db*"):
+        file.unlink()
+    with pytest.raises(StorageError, match="gone"):
+        study.tell(decision.id, 1.0)
+    with pytest.raises(StorageError):
+        study.ask()
+    assert not (tmp_path / "studies.db").exists()
+
+
+@pytest.mark.parametrize("state", ["", "garbage", "{}", "[1]", '{"format": 2}', '{"format": 2, "arms": 7}'])
+def test_a_damaged_snapshot_is_made_anew_from_the_log(sqlite_url: str, tmp_path: Path, state: str) -> None:
+    study = new(sqlite_url)
+    study.tell_many({decision.id: 1.0 for decision in study.ask_many(1200)})
+    study.ask()
+    study.close()
+    with contextlib.closing(sqlite3.connect(tmp_path / "studies.db")) as connection:
+        assert connection.execute("UPDATE satisfice_snapshots SET state = ?", (state,)).rowcount == 1
+        connection.commit()
+    study = load_study("study", sqlite_url)
+    assert study.status().spending.decisions == 1201
+    study.repair()
+    assert study.check().agrees
+
+
+def test_a_wrong_snapshot_is_found_and_repaired(sqlite_url: str, tmp_path: Path) -> None:
+    study = new(sqlite_url)
+    study.tell_many({decision.id: 1.0 for decision in study.ask_many(1200)})
+    study.ask()
+    study.close()
+    with contextlib.closing(sqlite3.connect(tmp_path / "studies.db")) as connection:
+        connection.execute(
+            "UPDATE satisfice_snapshots SET state = replace(state, '\"corrections\": 0', '\"corrections\": 3')"
+        )
+        connection.commit()
+    study = load_study("study", sqlite_url)
+    assert not study.check().agrees
+    study.repair()
+    assert study.check().agrees
+
+
+# Interrupts
+
+
+class Hit(BaseException):
+    """What an interrupt raises."""
+
+
+def hit(number: int, frame: FrameType | None) -> None:
+    raise Hit
+
+
+def test_interrupts_at_any_moment(reopen: Callable[[], Storage]) -> None:
+    """A timer hits calls of every kind at random moments; nothing is damaged, and nobody is locked out."""
+    study = new(reopen(), expire_after=1e9)
+    rng = random.Random(0)
+    before = signal.signal(signal.SIGALRM, hit)
+    hits, acknowledged = 0, set()
+    try:
+        for turn in range(300):
+            try:
+                # Again and again: Python ignores what is raised where nothing can be, in a finalizer for example.
+                signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 2e-3), 0.05)
+                while True:
+                    decision = study.ask(subject=f"s{turn % 7}") if turn % 3 else study.ask()
+                    if study.tell(decision.id, float(turn % 2)):
+                        acknowledged.add(decision.id)
+                    if turn % 4 == 0:
+                        study.status()
+                    if turn % 5 == 0:
+                        study.forget("s3")
+            except Hit:
+                hits += 1
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+    except Hit:  # between a hit and the end of its handler
+        hits += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert hits >= 250
+    pairs(study, 3)
+    assert study.check().agrees
+    told = set(study.log().filter(status="told")["id"].to_list())
+    assert acknowledged <= told
+    assert study.status().spending.decisions == load_study("study", reopen()).status().spending.decisions
+
+
+def test_an_archive_that_is_interrupted_loses_nothing(reopen: Callable[[], Storage], tmp_path: Path) -> None:
+    study = new(reopen(), clock=lambda: 0.0)
+    pairs(study, 400)
+    rng = random.Random(0)
+    before = signal.signal(signal.SIGALRM, hit)
+    files = []
+    try:
+        for turn in range(40):
+            pairs(study, 5)
+            file = tmp_path / f"{turn}.parquet"
+            files.append(file)
+            with contextlib.suppress(Hit):
+                signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-4, 2e-2), 0.05)
+                study.archive(1.0, file)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    pairs(study, 2)
+    assert study.check().agrees
+    import polars as pl
+
+    kept = [pl.read_parquet(file)["id"].to_list() for file in files if file.exists()]
+    assert {*(number for ids in kept for number in ids), *study.log()["id"].to_list()} == set(range(1, 603))
+
+
+# Clocks
+
+
+def test_a_clock_a_year_ahead_holds_up_nobody(reopen: Callable[[], Storage]) -> None:
+    now = 1e9
+    study = new(reopen(), expire_after=60.0, clock=lambda: now)
+    study.ask()
+    ahead = load_study("study", reopen(), clock=lambda: now + 3e7)
+    ahead.ask()
+    mine = load_study("study", reopen(), clock=lambda: now)
+    late = mine.ask()
+    now += 61.0
+    assert mine.expire() == 1
+    assert mine.log().filter(id=late.id)["status"].to_list() == ["expired"]
+    later = mine.ask()
+    now += 61.0
+    mine.ask()
+    assert mine.log().filter(id=later.id)["status"].to_list() == ["expired"]
+
+
+@pytest.mark.parametrize("time", [float("nan"), float("inf"), -float("inf")])
+def test_a_clock_that_says_nothing(reopen: Callable[[], Storage], time: float) -> None:
+    study = new(reopen(), expire_after=60.0, clock=lambda: time)
+    with pytest.raises(sf.InvalidStudy, match="clock"):
+        study.ask()
+    assert load_study("study", reopen(), clock=lambda: 0.0).ask().id == 1
+
+
+def test_the_servers_time(postgresql_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = new(postgresql_url, expire_after=60.0)
+    study.ask()
+    import time
+
+    true = time.time()
+    monkeypatch.setattr(time, "time", lambda: true + 3e7)
+    study.ask()
+    assert study.status().arms[0].dropped == study.status().arms[1].dropped == 0
+    assert all(abs(at - true) < 60.0 for at in study.log()["asked_at"].to_list())
+
+
+# What is said again
+
+
+def test_saying_it_again_changes_nothing(reopen: Callable[[], Storage]) -> None:
+    study = new(reopen())
+    one = study.ask(key="one")
+    assert study.ask(key="one")[:2] == one[:2]
+    many = study.ask_many(5, key="many")
+    assert [decision.id for decision in study.ask_many(5, key="many")] == [decision.id for decision in many]
+    study.tell(one.id, 1.0)
+    assert study.ask(key="one").id == one.id
+    with pytest.raises(sf.InvalidStudy, match="key"):
+        study.ask_many(4, key="many")
+    assert [study.add_arm("new", 2.0), study.add_arm("new", 2.0)] == [True, False]
+    assert [study.retire_arm("new"), study.retire_arm("new")] == [True, False]
+    assert [study.set_cost("small", 1.5), study.set_cost("small", 1.5)] == [True, False]
+    assert [study.end(), study.end(), study.reopen(), study.reopen()] == [True, False, True, False]
+    assert study.status().spending.decisions == 6
+    assert study.check().agrees
+
+
+# What is erased and put away
+
+
+def test_a_study_is_deleted_while_others_use_it(reopen: Callable[[], Storage]) -> None:
+    study, storage = new(reopen()), reopen()
+    decision = study.ask()
+    sf.delete_study("study", storage)
+    assert list_studies(storage) == []
+    if type(storage).__name__ != "MemoryStorage":
+        with pytest.raises(UnknownStudy):
+            study.tell(decision.id, 1.0)
+    again = new(reopen())
+    with pytest.raises(UnknownDecision):
+        again.tell(decision.id, 1.0)
+
+
+def test_a_subject_is_forgotten(reopen: Callable[[], Storage]) -> None:
+    study = new(reopen())
+    for subject in ("ann", "bob", "ann"):
+        study.tell(study.ask(subject=subject).id, 1.0)
+    assert study.forget("ann") == 2
+    assert study.log()["subject"].to_list() == [None, "bob", None]
+    assert study.check().agrees
+
+
+@pytest.mark.parametrize(
+    "text", ["'; DROP TABLE x; --", '{"a", \\b}', "%s %(x)s ?", "naïve 日本 \U0001f600", "a\nb\t\\N", "x" * 200]
+)
+def test_texts_are_the_same_on_every_storage(reopen: Callable[[], Storage], text: str) -> None:
+    study = new(reopen(), name=text)
+    decision = study.ask(subject=text)
+    assert study.ask(subject=text).id == decision.id
+    assert study.ask(key=text).id == study.ask(key=text).id
+    assert load_study(text, reopen()).log()["subject"].to_list() == [text, None]
+    assert text in list_studies(reopen())
+
+
+@pytest.mark.parametrize("text", ["", " ", "x" * 201, "a\0b", "\ud800", 7, b"x"])
+def test_texts_that_no_storage_takes(reopen: Callable[[], Storage], text: str) -> None:
+    study = new(reopen())
+    for call in (lambda: study.ask(subject=text), lambda: study.ask(key=text), lambda: study.forget(text)):
+        with pytest.raises(sf.InvalidStudy, match="1 to 200"):
+            call()
+    with pytest.raises(SatisficeError):
+        load_study(text, reopen())
+    with pytest.raises(SatisficeError):
+        new(reopen(), name=text)
+
+
+def test_a_full_disk_changes_nothing(tmp_path: Path) -> None:
+    """The limit for the size of a file stands for a disk that is full."""
+    url = f"sqlite:///{tmp_path}/studies.db"
+    new(url)
+
+    def work() -> bool:
+        import resource
+
+        study = load_study("study", url)
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, resource.RLIM_INFINITY))
+        known = 0
+        with contextlib.suppress(OutcomeUnknown):
+            while True:
+                try:
+                    known += len(study.ask_many(50))
+                except StorageError:
+                    break
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        (tmp_path / "known").write_text(str(known))
+        return known > 0 and study.ask().id == known + 1
+
+    assert in_child(work) == 0
+    study = load_study("study", url)
+    assert study.status().spending.decisions == int((tmp_path / "known").read_text()) + 1
+    assert study.check().agrees
+    shutil.rmtree(tmp_path)
