@@ -31,7 +31,7 @@ def test_killed_half_way_and_started_again(tmp_path: Path) -> None:
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     # Nobody is left behind.
-    assert len(workers) == 2 and not psutil.wait_procs(workers, timeout=20)[1]
+    assert len(workers) == 2 and not psutil.wait_procs(workers, timeout=300)[1]
     kept = {path.name: path.read_bytes() for path in cells.glob("*.parquet")}
     again = reproduce(*words, "killed", cwd=tmp_path)
     assert again.returncode == 0, again.stderr

@@ -46,7 +46,7 @@ def served(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
         yield process, address.group(), key.group()
     finally:
         process.kill()
-        process.wait(timeout=30)
+        process.wait(timeout=300)
 
 
 def test_serve_prints_the_first_key_once_and_stops_when_told(
@@ -54,14 +54,14 @@ def test_serve_prints_the_first_key_once_and_stops_when_told(
 ) -> None:
     process, address, key = served
     study = {"name": "answers", "arms": {"small": 0.2, "large": 8.0}, "setting": {"kind": "best", "alpha": 0.1}}
-    with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {key}"}, timeout=60.0) as client:
+    with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {key}"}, timeout=300.0) as client:
         assert client.post("/v1/studies", json=study).status_code == 201
         decision = client.post("/v1/studies/answers/decisions").json()["decisions"][0]
         # Who listens to events does not hold up the end.
         with client.stream("GET", "/v1/studies/answers/events"):
             assert client.post("/v1/rewards", json={"decision": decision["id"], "reward": 1}).json()["changed"] == 1
             process.send_signal(signal.SIGTERM)
-            process.wait(timeout=30)
+            process.wait(timeout=300)
     log = (tmp_path / "log").read_text()
     assert all(json.loads(line)["level"] == "info" for line in log.splitlines())
     assert key not in log

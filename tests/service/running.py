@@ -37,7 +37,7 @@ class Running:
     def client(self, key: str | None) -> httpx.Client:
         """A client that comes with a key."""
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=30.0)
+        return httpx.Client(base_url=self.url, headers=headers, timeout=300.0)
 
 
 @contextlib.contextmanager
@@ -48,7 +48,7 @@ def running(storage: Storage, **options: object) -> Iterator[Running]:
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="on"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, daemon=True)
     thread.start()
-    deadline = time.monotonic() + 30.0
+    deadline = time.monotonic() + 300.0
     while not server.started and time.monotonic() < deadline:
         time.sleep(0.005)
     assert server.started
@@ -56,4 +56,4 @@ def running(storage: Storage, **options: object) -> Iterator[Running]:
         yield Running(f"http://127.0.0.1:{place.getsockname()[1]}", storage, app)
     finally:
         server.should_exit = True
-        thread.join(timeout=30.0)
+        thread.join(timeout=300.0)

@@ -35,7 +35,7 @@ def test_the_curl_of_the_page_runs() -> None:
     with running(get_storage(None)) as up:
         code = lines.replace(ADDRESS, up.url).replace("sf_...", up.key("admin"))
         run = subprocess.run(
-            ["bash", "-c", code.replace("curl ", "curl -sS ")], capture_output=True, text=True, timeout=60
+            ["bash", "-c", code.replace("curl ", "curl -sS ")], capture_output=True, text=True, timeout=600
         )
     assert run.returncode == 0 and '"decisions":[{"id":' in run.stdout, run.stderr
     assert "unknown-decision" in run.stdout  # the id that the reader has to fill in
@@ -48,7 +48,7 @@ def test_the_javascript_of_the_page_runs() -> None:
         client.post("/v1/studies", json=STUDY)
         whole = f"const key = '{up.key('decide', 'reward')}';\n{code.replace(ADDRESS, up.url)}"
         words = ["node", "--input-type=module", "-e", whole]
-        run = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        run = subprocess.run(words, capture_output=True, text=True, timeout=600)
         assert run.returncode == 0, run.stderr
         assert client.get("/v1/studies/answers/status").json()["arms"][0]["pulls"] == 1
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import sqlite3
-import time
 from collections.abc import Callable
 
 import pytest
@@ -45,7 +44,7 @@ def test_many_calls_at_once(reopen: Callable[[], Storage]) -> None:
 
 
 def test_the_loop_goes_on_while_the_database_is_locked(sqlite_url: str) -> None:
-    """Somebody holds the lock of the file for a second; the loop ticks on, and then the answers come."""
+    """Somebody holds the lock of the file, and lets go of it when the loop has ticked on; then the answers come."""
 
     async def main() -> None:
         study = create_study("s", ARMS, sf.BestReward(0.1), storage=sqlite_url, seed=1)
@@ -54,18 +53,13 @@ def test_the_loop_goes_on_while_the_database_is_locked(sqlite_url: str) -> None:
             other = sqlite3.connect(sqlite_url.removeprefix("sqlite:///").split("?")[0], isolation_level=None)
             other.execute("BEGIN IMMEDIATE")
             asked = [asyncio.create_task(live.ask(subject=f"user {number}")) for number in range(40)]
-            longest, end = 0.0, time.monotonic() + 1.0
-            while time.monotonic() < end:
-                before = time.monotonic()
-                await asyncio.sleep(0.01)
-                longest = max(longest, time.monotonic() - before)
+            for _ in range(50):  # a loop that stood still would never get to the end of this
+                await asyncio.sleep(0.005)
             assert not any(task.done() for task in asked)
             other.execute("ROLLBACK")
             other.close()
             decisions = await asyncio.gather(*asked)
             assert len({decision.id for decision in decisions}) == 40
-            # A busy machine may delay a tick; a blocked loop would stand still for the whole second.
-            assert longest < 0.8
 
     asyncio.run(main())
 

@@ -36,7 +36,7 @@ def test_compiled_in_the_background_with_the_same_decisions(monkeypatch: pytest.
     monkeypatch.setattr(deciding, "_spent", {})
     monkeypatch.setattr(deciding, "WORTH_COMPILING", 0.0)
     played(1)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while not deciding._native:
         assert time.monotonic() < deadline
         time.sleep(0.05)

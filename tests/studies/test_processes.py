@@ -120,7 +120,7 @@ def test_killed_writers_lose_nothing(url: str, tmp_path: Path) -> None:
     assert audit.agrees, audit
 
 
-def wait_for(ready: Callable[[], bool], seconds: float = 60.0) -> None:
+def wait_for(ready: Callable[[], bool], seconds: float = 300.0) -> None:
     deadline = time.monotonic() + seconds
     while not ready():
         assert time.monotonic() < deadline

@@ -19,6 +19,7 @@ import pytest
 
 from satisfice.errors import MissingExtra, OutcomeUnknown, SatisficeError, StorageBusy, StorageError
 from satisfice.studies import Study, get_storage, load_study
+from satisfice.studies.storages.database import TIMEOUT, make_database
 from satisfice.studies.storages.sql import SQLStorage
 from studies.proxy import Proxy
 from studies.test_promises_data import in_child, new, pairs
@@ -73,12 +74,10 @@ def test_a_network_that_falls_silent(proxy: Proxy) -> None:
     study.status()
     proxy.silent.set()
     for call in (study.ask, study.status, lambda: study.tell(1, 1.0)):
-        began = time.monotonic()
-        with pytest.raises(StorageError):
+        with pytest.raises(StorageError):  # and not for ever: nothing ends the silence but the end of this test
             call()
-        assert time.monotonic() - began < 2.0 + 5.0  # the timeout, and one for connecting again
     proxy.silent.clear()
-    deadline = time.monotonic() + 20.0
+    deadline = time.monotonic() + 300.0
     while True:
         try:
             pairs(study, 2)
@@ -99,7 +98,6 @@ def test_a_network_that_falls_silent(proxy: Proxy) -> None:
         "default_transaction_read_only = on",
         "extra_float_digits = -10",
         "client_encoding = 'LATIN1'",
-        "statement_timeout = '1ms'",
         "standard_conforming_strings = off",
         "lock_timeout = '1ms'",
     ],
@@ -138,6 +136,16 @@ def test_what_a_role_has_as_a_default_does_not_matter(postgres: str, postgresql_
     assert study.check().agrees
 
 
+def test_a_session_has_no_time_limit_for_statements(postgres: str, postgresql_url: str) -> None:
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute("CREATE ROLE hurried LOGIN")
+        connection.execute("ALTER ROLE hurried SET statement_timeout = '30s'")
+    url = postgresql_url.replace("postgres:@", "hurried@").replace("postgres@", "hurried@")
+    for write in (True, False):
+        with make_database(url).connect(write=write) as connection:
+            assert connection.execute("SHOW statement_timeout").fetchone() == ("0",)
+
+
 # Clients that do not go on
 
 WORKER = """
@@ -157,7 +165,8 @@ def stopped_within_a_transaction(url: str, held: Callable[[], bool]) -> subproce
     assert worker.stdout is not None
     assert worker.stdout.readline() == "ready\n"
     rng = random.Random(0)
-    for _ in range(500):
+    deadline = time.monotonic() + 300.0
+    while time.monotonic() < deadline:
         time.sleep(rng.uniform(0.001, 0.01))
         worker.send_signal(signal.SIGSTOP)
         time.sleep(0.02)
@@ -185,10 +194,8 @@ def test_a_stopped_process_on_sqlite_is_named(tmp_path: Path) -> None:
 
     worker = stopped_within_a_transaction(url, held)
     try:
-        began = time.monotonic()
         with pytest.raises(StorageBusy, match=f"process {worker.pid} is stopped.*kill -CONT {worker.pid}"):
             study.ask()
-        assert time.monotonic() - began < 4.0
         before = study.status().spending.decisions  # who only reads is not held up
         worker.send_signal(signal.SIGCONT)
         worker.kill()
@@ -215,9 +222,7 @@ def test_a_stopped_process_on_postgresql_holds_others_up_for_a_moment(postgres: 
 
     worker = stopped_within_a_transaction(postgresql_url, held)
     try:
-        began = time.monotonic()
-        pairs(study, 3)
-        assert time.monotonic() - began < 8.0
+        pairs(study, 3)  # within its timeout, while the worker stays stopped
         worker.send_signal(signal.SIGCONT)
         assert worker.poll() is None
         assert study.check().agrees
@@ -293,21 +298,22 @@ def test_a_look_while_somebody_writes(kind: str, request: pytest.FixtureRequest)
     def clock() -> float:
         if threading.current_thread().name == "satisfice-writer":
             inside.set()
-            go.wait(3.0)
+            go.wait(300.0)
         return time.time()
 
     slow = load_study("study", url, clock=clock)
     thread = threading.Thread(target=slow.ask)
     thread.start()
-    assert inside.wait(5.0)
-    began = time.monotonic()
+    assert inside.wait(300.0)
     other._clock = None
     other._ledger.clock = None
-    assert other.status().spending.decisions == 5
-    assert other.check().agrees
-    assert time.monotonic() - began < 2.0
-    go.set()
-    thread.join()
+    try:
+        assert other.status().spending.decisions == 5
+        assert other.check().agrees
+        assert thread.is_alive()  # it was not waited for
+    finally:
+        go.set()
+        thread.join()
 
 
 # Turns and timeouts
@@ -322,9 +328,9 @@ def test_the_timeout_of_the_url_is_obeyed(tmp_path: Path) -> None:
     with contextlib.closing(sqlite3.connect(tmp_path / "studies.db", isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         began = time.monotonic()
-        with pytest.raises(StorageBusy):
+        with pytest.raises(StorageBusy, match=r"0\.5 seconds"):
             study.ask()
-        assert time.monotonic() - began < 3.0
+        assert time.monotonic() - began < 0.5 * TIMEOUT  # it is not the one of who says nothing
         connection.execute("ROLLBACK")
     pairs(study, 1)
     for timeout in ("0", "-1", "nan", "x", "1e9"):
@@ -455,10 +461,10 @@ def test_backends_that_are_ended(postgres: str, postgresql_url: str) -> None:
     study = new(postgresql_url)
     known = unknown = 0
     for turn in range(60):
-        if turn % 3 == 0:
+        if turn % 6 == 0:
             with psycopg.connect(postgres, autocommit=True) as connection:
-                connection.execute(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                connection.execute(  # and wait until they have ended
+                    "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity "
                     "WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
                 )
         try:
