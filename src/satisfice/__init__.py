@@ -41,13 +41,13 @@ _NAMES: dict[str, tuple[str, ...]] = {
     ),
     "client": ("connect", "connect_async"),
     "client.asynchronous": ("AsyncClient", "AsyncRemoteStudy"),
-    "client.leased": ("LeasedStudy",),
     "client.waiting": ("Client", "RemoteStudy"),
     "client.wire": ("RemoteDecision",),
     "studies.asynchronous": ("AsyncStudy",),
     "studies.audit": ("Audit",),
     "studies.config": ("Config",),
     "studies.explain": ("Explanation",),
+    "studies.leased": ("LeasedDecision", "LeasedStudy"),
     "studies.status": ("Control", "Refutation", "Spending"),
 }
 _MODULES = (

@@ -17,7 +17,6 @@ from satisfice.client import connect as connect
 from satisfice.client import connect_async as connect_async
 from satisfice.client.asynchronous import AsyncClient as AsyncClient
 from satisfice.client.asynchronous import AsyncRemoteStudy as AsyncRemoteStudy
-from satisfice.client.leased import LeasedStudy as LeasedStudy
 from satisfice.client.waiting import Client as Client
 from satisfice.client.waiting import RemoteStudy as RemoteStudy
 from satisfice.client.wire import RemoteDecision as RemoteDecision
@@ -84,6 +83,8 @@ from satisfice.studies.asynchronous import AsyncStudy as AsyncStudy
 from satisfice.studies.audit import Audit as Audit
 from satisfice.studies.config import Config as Config
 from satisfice.studies.explain import Explanation as Explanation
+from satisfice.studies.leased import LeasedDecision as LeasedDecision
+from satisfice.studies.leased import LeasedStudy as LeasedStudy
 from satisfice.studies.status import Control as Control
 from satisfice.studies.status import Refutation as Refutation
 from satisfice.studies.status import Spending as Spending

@@ -20,7 +20,7 @@ from satisfice.studies.status import Status, Verdict
 if TYPE_CHECKING:
     import polars as pl
 
-    from satisfice.client.leased import LeasedStudy
+    from satisfice.studies.leased import LeasedStudy
 
 T = TypeVar("T")
 
@@ -210,6 +210,7 @@ class RemoteStudy:
         patience : float
             Seconds to wait for the service when no decision is left; then the leader is served.
         """
-        from satisfice.client.leased import LeasedStudy
+        from satisfice.client.leased import ServiceSource
+        from satisfice.studies.leased import LeasedStudy
 
-        return LeasedStudy(self, seconds=seconds, most=most, patience=patience)
+        return LeasedStudy(ServiceSource(self), seconds=seconds, most=most, patience=patience)

@@ -19,31 +19,11 @@ from satisfice.service.core import Handle
 from satisfice.service.decisions import key_of
 from satisfice.service.endpoint import Answer, Call
 from satisfice.service.schemas import Block, LeaseAnswer, LeaseAsk
-from satisfice.studies.blocks import give_back, take_block
+from satisfice.studies.blocks import block_size, give_back, take_block
 
 _encode = msgspec.json.Encoder().encode
-# While the study explores, so many decisions may be outstanding: a share of the rewards counted, or so many at least.
-SHARE, FIRST = 0.1, 16
 # What the verdict is, is looked at again after so many seconds.
 FRESH = 1.0
-
-
-def block_size(wanted: int, rewards: int, outstanding: int, settled: bool) -> int:
-    """How many decisions a client gets.
-
-    Examples
-    --------
-    Of 1,000 rewards a tenth may be outstanding; with 60 outstanding, a client gets half of the 40 that are left.
-
-    >>> block_size(500, 1_000, 60, False), block_size(500, 1_000, 100, False), block_size(500, 1_000, 100, True)
-    (20, 1, 500)
-    >>> block_size(500, 0, 0, False)
-    8
-    """
-    if settled:
-        return wanted
-    left = max(int(SHARE * rewards), FIRST) - outstanding
-    return min(wanted, max(left // 2, 1))
 
 
 async def lease(call: Call) -> Answer:

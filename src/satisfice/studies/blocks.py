@@ -13,12 +13,33 @@ from satisfice.studies.storages.base import Transaction
 if TYPE_CHECKING:
     from satisfice.studies.study import Study
 
+# While the study explores, so many decisions may be outstanding: a share of the rewards counted, or so many at least.
+SHARE, FIRST = 0.1, 16
+
 
 class Taken(NamedTuple):
     """A block, numbered in a row, and how many decisions are outstanding with it."""
 
     decisions: list[Decision]
     outstanding: int
+
+
+def block_size(wanted: int, rewards: int, outstanding: int, settled: bool) -> int:
+    """How many decisions a client gets.
+
+    Examples
+    --------
+    Of 1,000 rewards a tenth may be outstanding; with 60 outstanding, a client gets half of the 40 that are left.
+
+    >>> block_size(500, 1_000, 60, False), block_size(500, 1_000, 100, False), block_size(500, 1_000, 100, True)
+    (20, 1, 500)
+    >>> block_size(500, 0, 0, False)
+    8
+    """
+    if settled:
+        return wanted
+    left = max(int(SHARE * rewards), FIRST) - outstanding
+    return min(wanted, max(left // 2, 1))
 
 
 def take_block(study: Study, size: Callable[[int, int], int], key: str | None = None) -> Taken:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from satisfice.errors import (
     InvalidReward,
@@ -20,6 +20,9 @@ from satisfice.studies.records import Asked, Decision, Entry, Outcome, Reason, R
 from satisfice.studies.serving import NOBODY, Whom, note, serve
 from satisfice.studies.storages.base import Transaction
 from satisfice.studies.transitions import moves
+
+if TYPE_CHECKING:
+    from satisfice.studies.leased import LeasedStudy
 
 # Overdue decisions are expired this many at a time, so that no single `ask` pays for a long pause.
 EXPIRE_AT_ONCE = 256
@@ -119,6 +122,24 @@ class Study(StudyChanger):
             raise InvalidStudy(f"count = {count!r}; it must be a whole number of at least 0", parameter="count")
         whom = Whom(None, key, None)
         return self._run(lambda tx: self._ask(tx, count, whom, exclude, available))
+
+    def leased(self, *, seconds: float = 60.0, most: int = 10_000, patience: float = 2.0) -> LeasedStudy:
+        """This study with decisions that are taken in advance and rewards that go in batches, both in the background:
+        while there is stock, `ask` and `tell` wait for nothing. The parameters are those of `RemoteStudy.leased`.
+
+        Examples
+        --------
+        >>> from satisfice import BestReward
+        >>> from satisfice.studies import create_study
+        >>> study = create_study("demo", {"small": 1.0, "large": 9.0}, BestReward(0.1))
+        >>> with study.leased() as leased:
+        ...     leased.tell(leased.ask().id, 1.0)
+        >>> sum(arm.pulls for arm in study.status().arms)
+        1
+        """
+        from satisfice.studies.leased import LeasedStudy, StudySource
+
+        return LeasedStudy(StudySource(self), seconds=seconds, most=most, patience=patience)
 
     def _ask(
         self, tx: Transaction, count: int, whom: Whom, exclude: Iterable[str], available: Iterable[str] | None

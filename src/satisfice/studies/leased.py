@@ -1,0 +1,344 @@
+"""A study that decides where it is: decisions come in blocks, rewards go in batches, both in the background.
+
+A thread keeps some decisions in stock. `ask` takes one of them, `tell` leaves a reward for the thread; neither waits
+for the network or a database while there is stock. When there is none and the study cannot be reached, the leader is
+served as the study last named it; what comes of such a decision is handed in later as one that somebody else made. What
+is not used is given back when its time is over, and at the end.
+"""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import time
+import uuid
+from collections import deque
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from satisfice.errors import InvalidReward, RewardConflict, SatisficeError, StorageError, UnknownDecision
+from satisfice.studies.blocks import block_size, give_back, take_block
+
+if TYPE_CHECKING:
+    from satisfice.studies.study import Study
+
+# Rewards go after so many seconds at the latest, so many at a time.
+INTERVAL, BATCH = 0.1, 5_000
+# The first block that is asked for.
+FIRST = 16
+# So many decisions in stock are looked through for an arm that can be played.
+LOOK_THROUGH = 256
+# What the verdict of a study is, is looked at again after so many seconds.
+FRESH = 1.0
+AWAY = "away-"
+
+
+class LeasedDecision(NamedTuple):
+    """A decision that was taken in advance: play `arm` once, and tell its reward under `id`."""
+
+    id: str
+    arm: str
+    reason: str = "lease"
+    why: str = "taken in advance"
+
+
+class Block(NamedTuple):
+    """Decisions, ids with arms; until when they may be used (seconds since 1970), and where the study stands."""
+
+    decisions: Sequence[tuple[str, str]]
+    until: float
+    leader: str
+    settled: bool
+
+
+class Settled(NamedTuple):
+    """What came of a decision: a reward and a cost, or nothing (None)."""
+
+    id: str
+    reward: float | None
+    cost: float | None
+
+
+class Recorded(NamedTuple):
+    """A decision that was made while the study could not be reached."""
+
+    key: str
+    arm: str
+    reward: float
+    cost: float | None
+
+
+class Source(Protocol):
+    """Where decisions come from and rewards go. Every method may raise `SatisficeError`, and is then called again."""
+
+    name: str
+
+    def take(self, count: int, seconds: float, unused: Sequence[str], tries: int) -> Block | None:
+        """Give decisions back, and take up to `count` others (none: None)."""
+
+    def settle(self, lines: Sequence[Settled], tries: int) -> int:
+        """Tell what came of decisions; answers with how many were refused."""
+
+    def record(self, lines: Sequence[Recorded], tries: int) -> None:
+        """Hand in decisions that were made elsewhere."""
+
+
+class StudySource:
+    """The decisions of a study in a storage."""
+
+    def __init__(self, study: Study) -> None:
+        self.name, self._study = study.name, study
+        self._standing: tuple[float, str, bool] | None = None
+
+    def take(self, count: int, seconds: float, unused: Sequence[str], tries: int) -> Block | None:
+        if unused:
+            give_back(self._study, [int(number) for number in unused])
+        if not count:
+            return None
+        now = time.monotonic()
+        if self._standing is None or self._standing[0] < now - FRESH:
+            verdict = self._study.verdict()
+            self._standing = now, verdict.leader, verdict.state in ("certified", "settled", "none")
+        _, leader, settled = self._standing
+        taken = take_block(self._study, lambda rewards, out: block_size(count, rewards, out, settled))
+        made = [(str(decision.id), decision.arm) for decision in taken.decisions]
+        return Block(made, time.time() + seconds, leader, settled)
+
+    def settle(self, lines: Sequence[Settled], tries: int) -> int:
+        told = [line for line in lines if line.reward is not None]
+        try:
+            self._study.tell_many([_triple(line) for line in told])
+            rest = [line for line in lines if line.reward is None]
+        except (InvalidReward, RewardConflict, UnknownDecision):
+            rest = list(lines)  # one by one: those that are right count
+        return sum(not self._settle_one(line) for line in rest)
+
+    def _settle_one(self, line: Settled) -> bool:
+        try:
+            if line.reward is None:
+                self._study.abandon(int(line.id))
+            else:
+                self._study.tell_many([_triple(line)])
+        except (InvalidReward, RewardConflict, UnknownDecision):
+            return False
+        return True
+
+    def record(self, lines: Sequence[Recorded], tries: int) -> None:
+        self._study.record_many([(line.arm, line.reward, line.cost, line.key) for line in lines])
+
+
+def _triple(line: Settled) -> tuple[int, float] | tuple[int, float, float]:
+    reward = line.reward or 0.0
+    return (int(line.id), reward) if line.cost is None else (int(line.id), reward, line.cost)
+
+
+class LeasedStudy:
+    """A study that decides without a trip. `Study.leased` and `RemoteStudy.leased` make one; threads may share it.
+
+    `problems` counts rewards that the study refused, `away` the decisions that were made while it could not be reached.
+    """
+
+    def __init__(self, source: Source, *, seconds: float, most: int, patience: float) -> None:
+        self.name = source.name
+        self.problems = self.away = 0
+        self._source, self._seconds, self._most, self._patience = source, seconds, most, patience
+        self._stock: deque[LeasedDecision] = deque()
+        self._pop = self._stock.popleft
+        self._until = 0.0
+        self._block, self._taken, self._since = FIRST, 0, time.monotonic()
+        self._low = FIRST // 2  # with so many in stock it is time for more
+        self._leader: str | None = None
+        self._error: SatisficeError | None = None
+        self._told: deque[Settled] = deque()
+        self._arms: dict[str, str] = {}  # of decisions that were made while the service was away
+        self._wake, self._change = threading.Event(), threading.Condition()
+        self._closing = False
+        self._busy = False
+        self._wanted = True  # whether anybody has asked since the last block was taken
+        self._thread = threading.Thread(target=self._work, name="satisfice-leased", daemon=True)
+        self._thread.start()
+        atexit.register(self.close)
+
+    def __enter__(self) -> LeasedStudy:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # In front
+
+    def ready(self, available: Collection[str] | None = None) -> LeasedDecision | None:
+        """The next decision in stock whose arm is among those that can be played; None where there is none. It never
+        waits."""
+        passed: list[LeasedDecision] = []
+        found = None
+        try:
+            while found is None and len(passed) < LOOK_THROUGH:
+                decision = self._pop()
+                if available is None or decision.arm in available:
+                    found = decision
+                else:
+                    passed.append(decision)
+        except IndexError:
+            pass
+        self._stock.extendleft(reversed(passed))
+        if len(self._stock) <= self._low:
+            self._wanted = True
+            self._wake.set()
+        return found
+
+    def anew(self) -> None:
+        """Give back what is in stock, since the arms have changed."""
+        self._until = 0.0
+        self._wake.set()
+
+    @property
+    def leader(self) -> str | None:
+        """The arm that the study would recommend, as of the last block; None before the first."""
+        return self._leader
+
+    def ask(self) -> LeasedDecision:
+        """The next decision, from what is in stock."""
+        try:
+            decision = self._pop()
+        except IndexError:
+            return self._wait()
+        if len(self._stock) <= self._low:
+            self._wanted = True
+            self._wake.set()
+        return decision
+
+    def tell(self, decision_id: str, reward: float, cost: float | None = None) -> None:
+        """Leave the reward of a decision to be sent; `flush` waits until it is."""
+        if not isinstance(reward, (int, float)):
+            raise InvalidReward(f"reward = {reward!r}; it must be a number")
+        self._told.append(Settled(decision_id, float(reward), cost))
+
+    def abandon(self, decision_id: str) -> None:
+        """Say that a decision will never have a reward."""
+        self._told.append(Settled(decision_id, None, None))
+
+    @property
+    def stock(self) -> int:
+        """Decisions that are here and not used yet."""
+        return len(self._stock)
+
+    def flush(self, timeout: float = 30.0) -> bool:
+        """Wait until every reward so far has reached the study; False where that took too long."""
+        deadline = time.monotonic() + timeout
+        with self._change:
+            while self._told or self._busy:
+                self._wake.set()
+                left = deadline - time.monotonic()
+                if left <= 0 or not self._thread.is_alive():
+                    return False
+                self._change.wait(min(left, 0.05))
+        return True
+
+    def close(self, timeout: float = 10.0) -> None:
+        """Send what is left to send, give back what was not used, and stop."""
+        if self._closing:
+            return
+        self._closing = True
+        atexit.unregister(self.close)
+        self._wake.set()
+        self._thread.join(timeout)
+
+    def _wait(self) -> LeasedDecision:
+        """A decision when there is none in stock."""
+        if self._closing:
+            raise StorageError("this leased study was closed")
+        deadline = time.monotonic() + self._patience
+        with self._change:
+            while self._error is None or self._leader is None:
+                self._wanted = True
+                self._wake.set()
+                try:
+                    return self._pop()
+                except IndexError:
+                    left = deadline - time.monotonic()
+                    if left <= 0:
+                        break
+                    self._change.wait(left)
+        if self._error is not None and not isinstance(self._error, StorageError):
+            raise self._error
+        if self._leader is None:
+            raise self._error or StorageError(f"the study gave no decision within {self._patience:g} seconds")
+        self.away += 1
+        decision = LeasedDecision(AWAY + uuid.uuid4().hex, self._leader, "away", "the leader, while the study is away")
+        self._arms[decision.id] = decision.arm
+        return decision
+
+    # Behind
+
+    def _work(self) -> None:
+        while True:
+            self._wake.wait(INTERVAL)
+            self._wake.clear()
+            closing = self._closing
+            tries = 2 if closing else 1
+            self._busy = True
+            try:
+                self._send(tries)
+                if closing or (self._stock and time.time() > self._until):
+                    self._give_back(tries)
+                if not closing and self._wanted and len(self._stock) <= self._low:
+                    self._take(tries)
+                self._error = None
+            except SatisficeError as error:
+                self._error = error
+            except Exception as error:  # a thread that died would leave everybody waiting
+                self._error = StorageError(f"the study cannot be reached: {error!r}")
+            self._busy = False
+            with self._change:
+                self._change.notify_all()
+            if closing:
+                return
+            if self._error is not None:
+                time.sleep(INTERVAL)
+
+    def _take(self, tries: int) -> None:
+        """Take a block: about what was used in a second."""
+        now = time.monotonic()
+        used = self._taken - len(self._stock)
+        pace = used / max(now - self._since, 1e-3)
+        self._block = min(max(int(pace), 2 * used if not self._stock else used, FIRST), self._most)
+        answer = self._source.take(self._block, self._seconds, (), tries)
+        if answer is None:
+            return
+        self._wanted = False
+        self._leader = answer.leader
+        self._until = min(answer.until, time.time() + self._seconds)
+        self._stock.extend([LeasedDecision(number, arm) for number, arm in answer.decisions])
+        # As much as the study gives, and no more, is what the next call waits for.
+        self._block = max(min(self._block, len(answer.decisions)), 1)
+        self._taken, self._since = len(self._stock), now
+        self._low = self._block // 2 if not answer.settled else self._block
+
+    def _give_back(self, tries: int) -> None:
+        unused: list[str] = []
+        try:
+            while len(unused) < self._most:
+                unused.append(self._pop().id)
+        except IndexError:
+            pass
+        if unused:
+            self._source.take(0, self._seconds, unused, tries)
+
+    def _send(self, tries: int) -> None:
+        while self._told:
+            batch = [self._told[i] for i in range(min(len(self._told), BATCH))]
+            lines: list[Settled] = []
+            records: list[Recorded] = []
+            for line in batch:
+                if not line.id.startswith(AWAY):
+                    lines.append(line)
+                elif line.reward is not None:
+                    records.append(Recorded(line.id, self._arms[line.id], line.reward, line.cost))
+            if lines:
+                self.problems += self._source.settle(lines, tries)
+            for start in range(0, len(records), 1_000):
+                self._source.record(records[start : start + 1_000], tries)
+            for line in batch:
+                self._told.popleft()
+                self._arms.pop(line.id, None)

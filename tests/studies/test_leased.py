@@ -1,0 +1,89 @@
+"""A study in a storage whose decisions are taken in advance: nothing waits, nothing is lost, the rest is given back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import satisfice as sf
+from satisfice.errors import StorageError
+from satisfice.studies.leased import Block, LeasedStudy, Settled, StudySource
+
+ARMS = {"small": 1.0, "large": 9.0}
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> sf.Study:
+    return sf.create_study("answers", ARMS, sf.BestReward(0.1), storage=f"sqlite:///{tmp_path}/s.db", seed=1)
+
+
+def test_every_reward_counts_and_the_rest_is_given_back(study: sf.Study) -> None:
+    with study.leased() as leased:
+        for _ in range(300):
+            decision = leased.ask()
+            leased.tell(decision.id, float(decision.arm == "large"), cost=2.0)
+        assert leased.flush()
+        assert (leased.away, leased.problems) == (0, 0)
+    status = study.status()
+    assert sum(arm.pulls for arm in status.arms) == 300
+    assert sum(arm.pending for arm in status.arms) == 0
+    assert status.spending.total == pytest.approx(600.0)
+    assert status.verdict.leader == "large"
+    assert study.check().agrees
+
+
+def test_what_can_be_played_is_looked_for_in_the_stock(study: sf.Study) -> None:
+    with study.leased() as leased:
+        first = leased.ask()
+        other = next(arm for arm in ARMS if arm != first.arm)
+        stock = leased.stock
+        assert leased.ready({"somebody else"}) is None
+        assert leased.stock == stock
+        found = leased.ready({first.arm, other})
+        assert found is None or found.arm in ARMS
+
+
+def test_a_reward_that_is_refused_does_not_take_others_with_it(study: sf.Study) -> None:
+    with study.leased() as leased:
+        made = [leased.ask() for _ in range(3)]
+        leased.tell(made[0].id, 1.0)
+        leased.tell("12345", 1.0)  # nobody was given that one
+        leased.tell(made[1].id, 7.0)  # no reward
+        leased.abandon(made[2].id)
+        assert leased.flush()
+        assert leased.problems == 2
+    assert sum(arm.pulls for arm in study.status().arms) == 1
+
+
+class Away(StudySource):
+    """A database that can be away."""
+
+    away = False
+
+    def take(self, count: int, seconds: float, unused: Sequence[str], tries: int) -> Block | None:
+        if self.away:
+            raise RuntimeError("not a word that anybody expects")
+        return super().take(count, seconds, unused, tries)
+
+    def settle(self, lines: Sequence[Settled], tries: int) -> int:
+        if self.away:
+            raise StorageError("away")
+        return super().settle(lines, tries)
+
+
+def test_while_the_database_is_away_the_leader_is_served(study: sf.Study) -> None:
+    source = Away(study)
+    with LeasedStudy(source, seconds=60.0, most=100, patience=5.0) as leased:
+        leased.tell(leased.ask().id, 1.0)
+        assert leased.flush()
+        source.away = True
+        made = [leased.ask() for _ in range(40)]
+        assert leased.away > 0 and made[-1].reason == "away" and made[-1].arm in ARMS
+        for decision in made:
+            leased.tell(decision.id, 1.0)
+        assert not leased.flush(timeout=0.2)
+        source.away = False
+        assert leased.flush()
+    assert sum(arm.pulls for arm in study.status().arms) == 41
