@@ -62,7 +62,7 @@ def create_app(
     >>> asyncio.run(health())
     200
     """
-    options = Options(auth, rate, body_limit, tuple(cors), stream_seconds, poll_seconds)
+    options = Options(auth, rate, body_limit, tuple(cors), stream_seconds, poll_seconds, root_path)
     service = Service(get_storage(storage), options)
     text = b""
 

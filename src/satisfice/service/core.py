@@ -61,6 +61,7 @@ class Options:
     cors: tuple[str, ...] = ()
     stream_seconds: float = 3600.0
     poll_seconds: float = 1.0
+    root_path: str = ""
 
 
 class Service:

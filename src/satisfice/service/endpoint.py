@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 JSON = b"application/json"
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
-_LOOPBACK = re.compile(rb"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?")
+LOOPBACK = re.compile(rb"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?")
 
 
 @dataclass
@@ -124,7 +124,7 @@ class Endpoint:
             LOGGER.exception("%s %s failed", method, self._route, extra={"request": request.decode()})
             answer = _refused(Problem("internal", "this is a fault of the service; its log says more"))
         try:
-            await _send(send, receive, answer, request)
+            await send_answer(send, receive, answer, request)
         finally:
             seconds = time.perf_counter() - began
             self._service.metrics.answered(
@@ -148,7 +148,7 @@ class Endpoint:
         service = self._service
         if not service.options.auth:
             # A page from elsewhere whose name was made to lead here must not come in.
-            if not _LOOPBACK.fullmatch(headers.get(b"host", b"localhost")):
+            if not LOOPBACK.fullmatch(headers.get(b"host", b"localhost")):
                 raise Problem("forbidden", "without keys the service answers to localhost alone")
             return NOBODY
         kind, _, text = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
@@ -224,7 +224,10 @@ def _refused(problem: Problem) -> Answer:
     return Answer(problem.body(), problem.status, b"application/problem+json", headers)
 
 
-async def _send(send: Send, receive: Receive, answer: Answer, request: bytes) -> None:
+async def send_answer(
+    send: Send, receive: Receive, answer: Answer, request: bytes = b"-", *, head: bool = False
+) -> None:
+    """Send an answer; with `head`, without its body."""
     headers = [
         (b"x-request-id", request),
         (b"x-content-type-options", b"nosniff"),
@@ -237,7 +240,7 @@ async def _send(send: Send, receive: Receive, answer: Answer, request: bytes) ->
         if answer.status != 204:
             headers.append((b"content-length", b"%d" % len(answer.body)))
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        await send({"type": "http.response.body", "body": answer.body})
+        await send({"type": "http.response.body", "body": b"" if head else answer.body})
         return
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     gone = asyncio.ensure_future(_gone(receive))

@@ -40,6 +40,11 @@ class Key:
     created_at: float
     revoked_at: float | None = None
 
+    @property
+    def named(self) -> str:
+        """The key as a log of changes names it."""
+        return f"{self.label} (sf_{self.prefix})" if self.digest else self.label
+
     def allows(self, scope: str) -> bool:
         """Whether the key has a scope; `admin` has them all."""
         return scope in self.scopes or "admin" in self.scopes

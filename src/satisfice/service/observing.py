@@ -20,13 +20,11 @@ from satisfice.service.metrics import CONTENT_TYPE
 from satisfice.service.problems import Problem
 from satisfice.service.schemas import EventsQuery, ExportQuery, Health
 from satisfice.studies import Status
-from satisfice.studies.records import Event, Outcome
+from satisfice.studies.records import INNER, Event, Outcome
 from satisfice.studies.storages.base import View
 
 _encode = msgspec.json.Encoder().encode
 CHUNK = 1 << 16
-# Events that are of the machine alone.
-INNER = {"make_lease", "start_anew"}
 # Set when the server is told to stop: those who listen are let go.
 stopping = threading.Event()
 

@@ -24,6 +24,7 @@ from satisfice.service.schemas import (
     StudyTerms,
 )
 from satisfice.studies import create_study
+from satisfice.studies.changer import signed
 
 _encode = msgspec.json.Encoder().encode
 _NAME = re.compile(StudyName.__metadata__[0].pattern)  # type: ignore[attr-defined]
@@ -111,28 +112,34 @@ async def change(call: Call) -> Answer:
     wanted: StudyChange = call.body
 
     def work(handle: Handle) -> StudyTerms:
-        study = handle.study
-        if wanted.closed is False:
-            study.reopen()
-        if wanted.costs is not UNSET:
-            for arm, cost in wanted.costs.items():
-                study.set_cost(arm, cost)
-        if wanted.add is not UNSET:
-            for arm, cost in wanted.add.items():
-                study.add_arm(arm, cost)
-        if wanted.retire is not UNSET:
-            for arm in wanted.retire:
-                study.retire_arm(arm)
-        if wanted.paused is not UNSET:
-            if wanted.paused:
-                study.pause()
-            else:
-                study.resume()
-        if wanted.closed is True:
-            study.end()
-        return terms(handle)
+        with signed(call.key.named):
+            return carry_out(handle, wanted)
 
     return Answer(_encode(await call.service.on(call.study, call.key, work)))
+
+
+def carry_out(handle: Handle, wanted: StudyChange) -> StudyTerms:
+    """Change a study; answers with what it is then."""
+    study = handle.study
+    if wanted.closed is False:
+        study.reopen()
+    if wanted.costs is not UNSET:
+        for arm, cost in wanted.costs.items():
+            study.set_cost(arm, cost)
+    if wanted.add is not UNSET:
+        for arm, cost in wanted.add.items():
+            study.add_arm(arm, cost)
+    if wanted.retire is not UNSET:
+        for arm in wanted.retire:
+            study.retire_arm(arm)
+    if wanted.paused is not UNSET:
+        if wanted.paused:
+            study.pause()
+        else:
+            study.resume()
+    if wanted.closed is True:
+        study.end()
+    return terms(handle)
 
 
 async def delete(call: Call) -> Answer:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,28 @@ if TYPE_CHECKING:
 
 # Verdicts are looked at again when the number of rewards has grown by this share.
 LOOK = 0.1
+
+_BY: ContextVar[str | None] = ContextVar("who changes studies", default=None)
+
+
+@contextlib.contextmanager
+def signed(by: str) -> Iterator[None]:
+    """Whatever is changed inside says in the log who did it.
+
+    Examples
+    --------
+    >>> from satisfice import BestReward
+    >>> from satisfice.studies import create_study
+    >>> study = create_study("demo", {"small": 1.0, "large": 9.0}, BestReward(0.1))
+    >>> with signed("Ada"):
+    ...     study.set_cost("large", 8.0)
+    True
+    """
+    token = _BY.set(by)
+    try:
+        yield
+    finally:
+        _BY.reset(token)
 
 
 class StudyChanger(StudyReader):
@@ -82,6 +106,8 @@ class StudyChanger(StudyReader):
     def _change(
         self, kind: str, change: Callable[[Machine], Mapping[str, object] | None], *, going: bool = True
     ) -> bool:
+        by = _BY.get()
+
         def work(tx: Transaction) -> bool:
             machine, now = tx.machine, self._now(tx)
             if going:
@@ -89,6 +115,8 @@ class StudyChanger(StudyReader):
             data = change(machine)
             if data is None:
                 return False
+            if by is not None:
+                data = {**data, "by": by}
             tx.add_event(Event(machine.seq + 1, kind, data, now))
             machine.news = machine.patience
             self._watch(tx, now)

@@ -42,6 +42,7 @@ def _copy(view: View, made: Ledger) -> None:
     def work(tx: Transaction) -> None:
         for event in view.events():
             tx.add_event(event)
+        tx.keep(view.series())
         chains = view.chains()
         while part := list(islice(chains, CHUNK)):
             tx.add_decisions([asked for asked, _ in part])

@@ -89,11 +89,14 @@ class Evidence:
             comparisons = first - 1 if alone else first * (first - 1) // 2
         return math.log(max(comparisons, 1) / (self.delta * self._share(arm)))
 
+    def allowed(self, arm: int) -> float:
+        """The probability with which the interval of an arm (an index of the study) may ever miss."""
+        first = len(self.machine.config.arms)
+        return self.delta * self._share(arm) / (first if arm < first else 1)
+
     def interval(self, k: int) -> tuple[float, float]:
         """The means on [0, 1] that arm `k` may have: all intervals of the study hold at all times together."""
-        arm = self.order[k]
-        first = len(self.machine.config.arms)
-        delta = self.delta * self._share(arm) / (first if arm < first else 1)
+        delta = self.allowed(self.order[k])
         low, high = 0.0, 1.0
         if self._sure_pulls[k]:
             n = int(self._sure_pulls[k])
@@ -119,8 +122,7 @@ class Evidence:
         low, high = limits
         if not record.bills:
             return low, high
-        first = len(self.machine.config.arms)
-        delta = self.delta * self._share(arm) / (first if arm < first else 1)
+        delta = self.allowed(arm)
         mean = min(max((record.paid / (UNIT * record.bills) - low) / (high - low), 0.0), 1.0)
         ends = interval(record.bills, mean, delta)
         return low + (high - low) * ends[0], low + (high - low) * ends[1]

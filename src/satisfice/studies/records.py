@@ -127,6 +127,10 @@ class Event(NamedTuple):
     at: float
 
 
+# Events that are of the machine alone.
+INNER = ("make_lease", "start_anew")
+
+
 class Row(NamedTuple):
     """A decision and what became of it by now."""
 

@@ -222,7 +222,10 @@ class StudyState:
 
     def happen(self, event: Event) -> None:
         """Carry out an event. What cannot be carried out raises `InvalidStudy` and changes nothing."""
-        getattr(self, event.kind)(**event.data)
+        data = event.data
+        if "by" in data:  # who did it is for people
+            data = {name: value for name, value in data.items() if name != "by"}
+        getattr(self, event.kind)(**data)
         self.seq = event.seq
 
     def make_lease(

@@ -9,7 +9,8 @@ from typing import TypeVar
 
 from satisfice.studies.config import Config
 from satisfice.studies.machine import Machine
-from satisfice.studies.records import Asked, Decision, Entry, Event, Row
+from satisfice.studies.records import INNER, Asked, Decision, Entry, Event, Row
+from satisfice.studies.series import Point
 
 T = TypeVar("T")
 
@@ -49,6 +50,20 @@ class View(ABC):
     @abstractmethod
     def events(self, until: int | None = None, after: int = 0) -> Iterator[Event]:
         """The events in order, after `seq` = `after` and up to `until`."""
+
+    def changes(self, before: int | None = None, limit: int = 100) -> list[Event]:
+        """The last events with a `seq` below `before`, newest first, but for those of the machine alone."""
+        end = None if before is None else before - 1
+        return [event for event in self.events(until=end) if event.kind not in INNER][::-1][:limit]
+
+    def whose(self, what: str, name: str, before: int | None = None, limit: int = 100) -> list[Row]:
+        """The last decisions of one subject or session (`what`) with an id below `before`, newest first."""
+        end = None if before is None else before - 1
+        return [row for row in self.rows(last=end) if getattr(row, what) == name][::-1][:limit]
+
+    def series(self) -> list[Point]:
+        """How the study went over time, in a bounded number of points; a storage may keep none."""
+        return []
 
     @abstractmethod
     def open_of(self, subject: str) -> Row | None:
@@ -92,6 +107,10 @@ class Transaction(View):
     @abstractmethod
     def forget(self, subject: str) -> int:
         """Erase the name of a subject from all its decisions; answers with their number. Needs the lock."""
+
+    def keep(self, points: Sequence[Point]) -> None:
+        """Keep points of the series, as they are, for the decisions that the transaction adds. Else what becomes a
+        point is the storage's own business, where it keeps any."""
 
     @abstractmethod
     def put_away(self, through: int) -> None:

@@ -219,14 +219,14 @@ class Writer:
     def _each(self, requests: list[Request], tx: SQLTransaction) -> bool:
         """Whether the transaction is sound, with every error of a caller's with that caller."""
         for request in requests:
-            before = tx.changes
+            before = tx.changed
             try:
                 request.result, request.error = request.work(tx), None
             except self.hub.database.errors:
                 raise
             except Exception as error:
                 request.error = error
-                if tx.changes != before:
+                if tx.changed != before:
                     return False
         return True
 

@@ -17,6 +17,7 @@ from satisfice.studies.config import Config
 from satisfice.studies.folding import advance, fold
 from satisfice.studies.machine import Machine
 from satisfice.studies.records import Asked, Decision, Entry, Event, Outcome, Reason, Row, in_control
+from satisfice.studies.series import Point, due, point_of, stride, thinned
 from satisfice.studies.storages.base import Ledger, Storage, T, Transaction, View, time_of
 
 _REASONS, _OUTCOMES = tuple(Reason), tuple(Outcome)
@@ -61,6 +62,7 @@ class MemoryLedger(Ledger, Transaction):
         self._id, self._nth, self._outcome, self._before = array("q"), array("i"), array("b"), array("q")
         self._reward, self._told, self._at, self._after = array("d"), array("d"), array("d"), array("q")
         self._events: list[Event] = []
+        self._points: dict[int, Point] = {}
         self._kept: dict[str, Any] = {}  # what the transaction has taken something out of, as it was
 
     @property
@@ -90,13 +92,19 @@ class MemoryLedger(Ledger, Transaction):
         self._sizes = len(self._asked_at), len(self._after), len(self._events)
         self.now = time.time()
         self._kept.clear()
-        self._whole = False
+        self._whole = self._given = False
         try:
             answer = work(self)
         except BaseException:
             self._whole = not self._kept and self._sizes == (len(self._arm), len(self._id), len(self._events))
             raise
         self._whole = True
+        before, after = self._sizes[0] + self._gone, self._machine.decisions
+        place = due(before, after) if after > before else None
+        if place is not None and not self._given:
+            self._points[place] = point_of(self._machine, place, self._asked_at[-1])
+            if stride(before) != stride(after):
+                self._points = {place: self._points[place] for place in thinned(self._points, after)}
         return answer
 
     def look(self, work: Callable[[View], T]) -> T:
@@ -221,6 +229,12 @@ class MemoryLedger(Ledger, Transaction):
 
     def events(self, until: int | None = None, after: int = 0) -> Iterator[Event]:
         return iter(self._events[after:until])
+
+    def series(self) -> list[Point]:
+        return [self._points[place] for place in sorted(self._points)]
+
+    def keep(self, points: Sequence[Point]) -> None:
+        self._points, self._given = {point.place: point for point in points}, True
 
     def open_of(self, subject: str) -> Row | None:
         number = self._latest.get(subject)

@@ -29,6 +29,7 @@ from sqlalchemy import (
 from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.sql import ClauseElement
 
+from satisfice.studies.records import INNER
 from satisfice.studies.storages.upgrade import move_old_tables
 
 METADATA = MetaData()
@@ -111,6 +112,26 @@ EVENTS = Table(
 )
 
 
+# How a study went over time: a bounded number of points, thinned out while it goes on.
+SERIES = Table(
+    "satisfice_series",
+    MetaData(),
+    Column("study_id", Integer, primary_key=True, autoincrement=False),
+    Column("place", _BIG, primary_key=True, autoincrement=False),
+    Column("decisions", _BIG, nullable=False),
+    Column("at", Double, nullable=False),
+    Column("arms", Text, nullable=False),  # JSON
+    **_PLAIN,
+)
+# Who is signed in to the pages of the service, by the SHA-256 of what the browser keeps.
+SESSIONS = Table(
+    "satisfice_sessions",
+    MetaData(),
+    Column("digest", String(64), primary_key=True),
+    Column("prefix", String(16), nullable=False),  # of the key
+    Column("until", Double, nullable=False),
+    **_PLAIN,
+)
 # The keys of the service. A key itself is not kept, only what recognises it.
 KEYS = Table(
     "satisfice_keys",
@@ -139,10 +160,18 @@ INDEXES = (
     _partial("satisfice_decisions_of_key", "key"),
     _partial("satisfice_decisions_of_session", "session"),
 )
+# What happened to a study, without what its machine notes for itself.
+CHANGES = Index(
+    "satisfice_events_of_note",
+    EVENTS.c.study_id,
+    EVENTS.c.seq,
+    sqlite_where=EVENTS.c.kind.not_in(INNER),
+    postgresql_where=EVENTS.c.kind.not_in(INNER),
+)
 
 
 def _sql(statement: ClauseElement, dialect: Dialect) -> str:
-    return str(statement.compile(dialect=dialect))
+    return str(statement.compile(dialect=dialect, compile_kwargs={"literal_binds": True}))
 
 
 def _tables(dialect: Dialect) -> list[str]:
@@ -150,11 +179,20 @@ def _tables(dialect: Dialect) -> list[str]:
     return [_sql(CreateTable(table), dialect) for table in tables] + [_sql(CreateIndex(i), dialect) for i in INDEXES]
 
 
+def _pages(dialect: Dialect) -> list[str]:
+    return [
+        _sql(CreateTable(SERIES), dialect),
+        _sql(CreateTable(SESSIONS), dialect),
+        _sql(CreateIndex(CHANGES), dialect),
+    ]
+
+
 # What brings a database up to a version: statements, and what moves the data.
 Step = tuple[int, Callable[[Dialect], list[str]], Callable[[Any, bool], None] | None]
 STEPS: tuple[Step, ...] = (
     (3, _tables, move_old_tables),
     (4, lambda dialect: [_sql(CreateTable(KEYS), dialect)], None),
+    (5, _pages, None),
 )
 VERSION = STEPS[-1][0]
 NEW_SCHEMA = "CREATE TABLE satisfice_schema (version INTEGER NOT NULL)"

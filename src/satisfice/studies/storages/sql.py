@@ -122,7 +122,7 @@ class SQLLedger(Ledger):
     def repair(self) -> None:
         def work(tx: Transaction) -> None:
             view = cast(SQLTransaction, tx)
-            view.changes += 1
+            view.changed += 1
             view._link.write(say.NO_SNAPSHOT, (self.study,))
             view._books = view.load()
 
@@ -259,7 +259,7 @@ class SQLStorage(Storage):
 
         def work(tx: Transaction) -> None:
             view = cast(SQLTransaction, tx)
-            view.changes += 1
+            view.changed += 1
             for statement in say.DELETE:
                 view._link.write(statement, (ledger.study,))
             view._books = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from satisfice.studies.records import INNER
+
 # The columns of the log in the order in which rows are written, with their types.
 DECISION = {
     "study_id": "int",
@@ -69,6 +71,21 @@ LAST_TOKENS = (
 EVENTS = (
     "SELECT seq, kind, data, at FROM satisfice_events WHERE study_id = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?"
 )
+CHANGES = (
+    "SELECT seq, kind, data, at FROM satisfice_events WHERE study_id = ? AND seq < ? "
+    f"AND kind NOT IN ({', '.join(repr(kind) for kind in INNER)}) ORDER BY seq DESC LIMIT ?"
+)
+WHOSE = {
+    what: f"{_ROWS} WHERE d.study_id = ? AND d.{what} = ? AND d.id < ? ORDER BY d.id DESC LIMIT ?"
+    for what in ("subject", "session")
+}
+SERIES = "SELECT place, decisions, at, arms FROM satisfice_series WHERE study_id = ? ORDER BY place"
+POINT = (
+    "INSERT INTO satisfice_series (study_id, place, decisions, at, arms) VALUES (?, ?, ?, ?, ?) "
+    "ON CONFLICT (study_id, place) DO UPDATE SET decisions = excluded.decisions, at = excluded.at, arms = excluded.arms"
+)
+# The sign % is PostgreSQL's driver's own.
+THIN = "DELETE FROM satisfice_series WHERE study_id = ? AND place - (place / ?) * ? <> 0"
 FORGET = "UPDATE satisfice_decisions SET subject = NULL WHERE study_id = ? AND subject = ?"
 COUNT_SUBJECT = "SELECT COUNT(*) FROM satisfice_decisions WHERE study_id = ? AND subject = ?"
 PUT_AWAY = (
@@ -88,6 +105,7 @@ DELETE = tuple(
         ("decisions", "study_id"),
         ("events", "study_id"),
         ("snapshots", "study_id"),
+        ("series", "study_id"),
         ("studies", "id"),
     )
 )

@@ -12,6 +12,7 @@ from satisfice.errors import InvalidStudy, StorageError
 from satisfice.studies.folding import advance, fold
 from satisfice.studies.machine import FORMAT, Machine
 from satisfice.studies.records import ASKED_FIELDS, Asked, Entry, Event, Outcome, Row
+from satisfice.studies.series import Point, due, from_data, point_of, stride, to_data
 from satisfice.studies.storages import statements as say
 from satisfice.studies.storages.base import Transaction, View, time_of
 from satisfice.studies.storages.books import Books, Diverged, Seen
@@ -130,6 +131,17 @@ class SQLView(View):
             if len(rows) < CHUNK:
                 return
 
+    def changes(self, before: int | None = None, limit: int = 100) -> list[Event]:
+        rows = self._link.read(say.CHANGES, (self._study, before or 1 << 62, limit))
+        return [Event(seq, kind, json.loads(data), at) for seq, kind, data, at in rows]
+
+    def whose(self, what: str, name: str, before: int | None = None, limit: int = 100) -> list[Row]:
+        return list(self._rows(self._link.read(say.WHOSE[what], (self._study, name, before or 1 << 62, limit))))
+
+    def series(self) -> list[Point]:
+        rows = self._link.read(say.SERIES, (self._study,))
+        return [from_data(place, decisions, at, json.loads(arms)) for place, decisions, at, arms in rows]
+
     def open_of(self, subject: str) -> Row | None:
         rows = self._rows(self._link.read(say.OF_SUBJECT, (self._study, self._study, subject)))
         return next((row for row in rows if row.outcome == Outcome.OPEN), None)
@@ -146,8 +158,10 @@ class SQLTransaction(SQLView, Transaction):
 
     def __init__(self, ledger: SQLLedger, link: Link, now: float, lock: bool) -> None:
         super().__init__(ledger, link, now)
-        self.changes = 0
+        self.changed = 0
         self.spare = 0
+        self._since: int | None = None  # the last decision before this transaction
+        self._at = 0.0  # when the last one was made
         self.locked, self._token = lock, secrets.token_hex(4)
         self._later: list[Callable[[], None]] = []
 
@@ -159,7 +173,12 @@ class SQLTransaction(SQLView, Transaction):
 
     def add_decisions(self, rows: Sequence[Asked]) -> None:
         machine = self.machine
-        self.changes += 1
+        if not rows:
+            return
+        self.changed += 1
+        if self._since is None:
+            self._since = machine.decisions
+        self._at = rows[-1].at
         self._link.write_rows("decisions", [(self._study, *row, self._token) for row in rows])
         for row in rows:
             machine.ask(row)
@@ -169,7 +188,7 @@ class SQLTransaction(SQLView, Transaction):
 
     def add_event(self, event: Event) -> None:
         self.machine.happen(event)
-        self.changes += 1
+        self.changed += 1
         row = (self._study, event.seq, event.kind, json.dumps(event.data), event.at, self._token)
         self._link.write_rows("events", [row])
         books = cast(Books, self._books)
@@ -180,21 +199,41 @@ class SQLTransaction(SQLView, Transaction):
 
     def add_entries(self, entries: Sequence[Entry]) -> None:
         if entries:
-            self.changes += 1
+            self.changed += 1
             self._ledger.told += len(entries)
             self._link.write_rows("rewards", [(self._study, *entry, self._token) for entry in entries])
 
     def forget(self, subject: str) -> int:
-        self.changes += 1
+        self.changed += 1
         count = int(self._link.read(say.COUNT_SUBJECT, (self._study, subject))[0][0])
         self._link.write(say.FORGET, (self._study, subject))
         return count
 
     def put_away(self, through: int) -> None:
-        self.changes += 1
+        self.changed += 1
         for statement in say.PUT_AWAY:
             self._link.write(statement, (self._study, through))
         cast(Books, self._books).unsaved = SNAPSHOT_EVERY
+
+    def keep(self, points: Sequence[Point]) -> None:
+        self._since = 1 << 62  # this transaction makes none of its own
+        self._write_points(points)
+
+    def _write_points(self, points: Sequence[Point]) -> None:
+        for point in points:
+            values = (point.place, point.decisions, point.at, json.dumps(to_data(point)))
+            self._link.write(say.POINT, (self._study, *values))
+
+    def _keep_point(self) -> None:
+        """Keep a point of the series if it is time for one."""
+        machine, since = self.machine, self._since
+        place = None if since is None else due(since, machine.decisions)
+        if since is None or place is None:
+            return
+        self._write_points([point_of(machine, place, self._at)])
+        step = stride(machine.decisions)
+        if step != stride(since):
+            self._link.write(say.THIN, (self._study, step, step))
 
     def later(self, deed: Callable[[], None]) -> None:
         """Do something once the transaction is durable."""
@@ -203,6 +242,8 @@ class SQLTransaction(SQLView, Transaction):
     def finish(self) -> None:
         """Write a snapshot if it is time for one. It counts no entry of this transaction."""
         books = self._books
+        if books is not None:
+            self._keep_point()
         if books is not None and books.unsaved >= SNAPSHOT_EVERY:
             self._link.write(say.SNAPSHOT, (self._study, json.dumps(books.machine.to_dict()), *books.seen))
             self._saved = True

@@ -1,0 +1,175 @@
+"""How a study went over time, in at most some hundred points.
+
+A point has the sums of every arm after some decision. Points lie on a grid that follows from the number of the decision
+alone: `DENSE` of them between any number and twice it, and nothing between that is not a multiple of `FIRST`. So every
+process knows without asking which decision makes a point, and which points of the past are between those that stay.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from satisfice.statistics import penalty
+from satisfice.studies.counts import UNIT
+
+if TYPE_CHECKING:
+    from satisfice.studies.machine import Machine
+
+DENSE, FIRST = 64, 16
+
+Floats = NDArray[np.float64]
+
+
+class Sums(NamedTuple):
+    """One arm at one moment. Rewards are on [0, 1]."""
+
+    asked: int
+    pulls: int  # rewards counted
+    dropped: int
+    total: float
+    sure_pulls: int  # of the decisions up to the frontier
+    sure_total: float
+    spent: float
+    would: float  # what all decisions would have cost on this arm
+
+
+class Point(NamedTuple):
+    """A study after `decisions` decisions, at the time `at`; `place` is its place on the grid."""
+
+    place: int
+    decisions: int
+    at: float
+    arms: tuple[Sums, ...]  # in the order in which the study got them; later ones are missing
+
+
+def stride(decisions: int) -> int:
+    """How far points are from each other after so many decisions.
+
+    Examples
+    --------
+    >>> stride(100), stride(2_000), stride(1_000_000)
+    (16, 16, 8192)
+    """
+    return max(FIRST, (1 << max(decisions.bit_length() - 1, 0)) // DENSE)
+
+
+def due(before: int, after: int) -> int | None:
+    """The place of the point to be kept when decisions go from `before` to `after`; None: none is due.
+
+    Examples
+    --------
+    >>> due(0, 1), due(14, 15), due(15, 16), due(1_000_000, 1_010_000)
+    (0, None, 16, 1007616)
+    """
+    if after <= before:
+        return None
+    if not before and after < FIRST:
+        return 0
+    # The roundest number on the way: it outlives the others when points are thinned out.
+    place = after
+    while (rounder := place & (place - 1)) > before:
+        place = rounder
+    return place if place % stride(after) == 0 else None
+
+
+def thinned(places: Iterable[int], decisions: int) -> list[int]:
+    """Those places of points that stay after so many decisions.
+
+    Examples
+    --------
+    >>> thinned([0, 16, 32, 48, 64], decisions=4_000)
+    [0, 32, 64]
+    """
+    step = stride(decisions)
+    return [place for place in places if place % step == 0]
+
+
+def point_of(machine: Machine, place: int, at: float) -> Point:
+    """The point that a state makes."""
+    count = machine.decisions
+    arms = tuple(
+        Sums(
+            arm.asked,
+            arm.pulls,
+            arm.dropped,
+            arm.total / UNIT,
+            arm.sure_pulls,
+            arm.sure_total / UNIT,
+            arm.spent / UNIT,
+            machine.would(i),
+        )
+        for i, arm in enumerate(machine.arms)
+    )
+    return Point(place, count, at, arms)
+
+
+def to_data(point: Point) -> list[list[float]]:
+    """The arms of a point as plain data."""
+    return [list(sums) for sums in point.arms]
+
+
+def from_data(place: int, decisions: int, at: float, data: Sequence[Sequence[float]]) -> Point:
+    """A point from plain data."""
+    return Point(place, decisions, at, tuple(Sums._make(cast("Sequence[int]", sums)) for sums in data))
+
+
+def bands(points: Sequence[Point], arm: int, delta: float) -> tuple[Floats, Floats]:
+    """Where the mean of an arm may lie at every point: the intervals of `Evidence.interval`, all at once.
+
+    Parameters
+    ----------
+    points : sequence of Point
+        Points that have the arm.
+    arm : int
+        Its index in the study.
+    delta : float
+        The probability that any of the arm's intervals ever misses.
+
+    Examples
+    --------
+    >>> sums = Sums(asked=100, pulls=100, dropped=0, total=50.0, sure_pulls=100, sure_total=50.0, spent=1.0, would=1.0)
+    >>> low, high = bands([Point(96, 100, 0.0, (sums,))], 0, delta=0.05)
+    >>> round(float(low[0]), 3), round(float(high[0]), 3)
+    (0.338, 0.662)
+    """
+    rows = [point.arms[arm] for point in points]
+    pending = np.array([max(row.asked - row.pulls - row.dropped, 0) for row in rows], dtype=np.float64)
+    pulls, totals = np.array([row.pulls for row in rows], dtype=np.float64), np.array([row.total for row in rows])
+    sure, sums = (
+        np.array([row.sure_pulls for row in rows], dtype=np.float64),
+        np.array([row.sure_total for row in rows]),
+    )
+    low, high = _edges(sure, sums, delta)
+    low = np.maximum(low, _edges(pulls + pending, totals, delta)[0])
+    high = np.minimum(high, _edges(pulls + pending, totals + pending, delta)[1])
+    return np.minimum(low, high), np.maximum(low, high)
+
+
+def _edges(n: Floats, totals: Floats, delta: float) -> tuple[Floats, Floats]:
+    """Confidence intervals as `satisfice.statistics.interval` makes them, for many samples at once."""
+    m = np.clip(totals / np.maximum(n, 1.0), 0.0, 1.0)
+    nats = np.array([penalty(count, mean) for count, mean in zip(n.tolist(), m.tolist(), strict=True)])
+    room = (math.log(1.0 / delta) + nats) / np.maximum(n, 1.0)
+    edges = []
+    for end in (0.0, 1.0):
+        inside, outside = m.copy(), np.full_like(m, end)
+        free = (_kl(m, outside) <= room) | (n <= 0)
+        for _ in range(40):
+            middle = 0.5 * (inside + outside)
+            near = _kl(m, middle) <= room
+            inside, outside = np.where(near, middle, inside), np.where(near, outside, middle)
+        edges.append(np.where(free, end, outside))
+    return edges[0], edges[1]
+
+
+def _kl(p: Floats, q: Floats) -> Floats:
+    """The divergence of Bernoulli rewards, element by element."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        first = np.where(p > 0.0, p * np.log(p / q), 0.0)
+        second = np.where(p < 1.0, (1.0 - p) * np.log((1.0 - p) / (1.0 - q)), 0.0)
+    return np.asarray(np.where(p == q, 0.0, first + second))
