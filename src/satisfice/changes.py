@@ -1,0 +1,363 @@
+"""Whether the mean of an arm has changed, at any time: a test for policies, studies and logs alike. Plain code.
+
+The rewards of an arm lie within [0, 1]. While nothing changes, their mean `mu` is the same whatever came before. Two
+things are kept of each arm, in a memory of `SIZE` numbers (`Watch`):
+
+- where `mu` lies, by the confidence interval [low, high] that holds at all times (`satisfice.statistics.interval`), at
+  level `delta / 2`;
+- for each of `ALTERNATIVES` shifts `d` of the log-odds, up from `high` or down from `low`, bets on that shift. With
+  every reward `x` a bet multiplies by `(1 - x) (1 - q) / (1 - p) + x q / p`, where `p` is the end of the interval and
+  `q` the mean at log-odds `logit(p) + d`. A bet is begun before every reward, by a stake out of one unit for all times:
+  the n-th stake is about `1 / (n log(n)^2)`. All bets on one shift go on together, as one number.
+
+While the mean stays what it is and the interval holds it, the expected factor is at most 1: it is linear in `x`, 1 for
+a mean of `p`, and falls towards the inside of the interval. So the sum of all bets, minus the stakes put in, is a
+supermartingale, and by Ville's inequality it ever reaches `2 / delta` units with probability at most `delta / 2`. With
+the interval's half that makes `delta`: the probability that an arm whose mean never changes is ever said to have
+changed, at whatever times one looks, for any rewards within [0, 1], however many there are. (E-detectors: Shin, Ramdas
+and Rinaldo, 2024; bets: Waudby-Smith and Ramdas, 2024.)
+
+After a change that carries `kl` nats per reward the alarm comes after about `(log(1 / delta) + log(n) + 2 log log(n)
++ 5) / kl` rewards. Several rewards may be watched at once, by their sum: a bet then multiplies by at most what it would
+have (equally much, if every reward is 0 or 1), so that the promise holds.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from satisfice.statistics import kl, penalty
+
+Floats = NDArray[np.float64]
+
+# Shifts of the log-odds, each twice the one before: a change between two of them loses a sixth of its nats at most.
+SHIFTS = 9
+SMALLEST = 0.025
+ALTERNATIVES = 2 * SHIFTS
+# The interval is computed first after so many rewards, then whenever there are so many times more.
+FIRST = 16
+MORE = 1.2
+# The places of `Watch.head`: the rewards since the arm began, their sum, the interval, when it is computed next, the
+# stakes given so far, the sum of all bets; what is held back until it is worth a look: rewards, their sum, the stamp of
+# the first.
+PULLS, TOTAL, LOW, HIGH, NEXT, GIVEN, SUM, HELD, HELD_TOTAL, HELD_STAMP = range(10)
+HEAD = 10
+SIZE = HEAD + 9 * ALTERNATIVES
+# So many rewards are held back at most before the bets are brought up to date, while these are below `CALM` in all and
+# the rewards are no surprise.
+HOLD = 32
+CALM = 0.1
+
+
+class Watch(NamedTuple):
+    """What is remembered of an arm: arrays where code is compiled; plain code may use lists, which are faster there.
+
+    All but the first have one number for each alternative.
+    """
+
+    head: Floats  # (HEAD,)
+    win: Floats  # what its bets multiply by with a reward of 1,
+    fail: Floats  # and with one of 0; both 0: there is no mean beyond this end of the interval
+    log_win: Floats
+    log_fail: Floats
+    bets: Floats  # all bets on it together
+    best: Floats  # the bet that was begun at the best time, with a stake of 1
+    since: Floats  # what that time was: rewards before it,
+    before: Floats  # their sum,
+    stamp: Floats  # and the mark of the reward
+
+
+class Change(NamedTuple):
+    """Where the mean probably changed: rewards and their sum before and since, and the stamp of the first since."""
+
+    pulls_before: float
+    total_before: float
+    pulls: float
+    total: float
+    stamp: float
+
+
+def view(numbers: Floats, arm: int) -> Watch:
+    """The memory of an arm in an array that has `SIZE` numbers for each.
+
+    Examples
+    --------
+    >>> view(np.zeros(2 * SIZE), 1).bets.shape
+    (18,)
+    """
+    first = SIZE * arm
+    rest = numbers[first + HEAD : first + SIZE]
+    n = ALTERNATIVES
+    return Watch(
+        numbers[first : first + HEAD],
+        rest[0:n],
+        rest[n : 2 * n],
+        rest[2 * n : 3 * n],
+        rest[3 * n : 4 * n],
+        rest[4 * n : 5 * n],
+        rest[5 * n : 6 * n],
+        rest[6 * n : 7 * n],
+        rest[7 * n : 8 * n],
+        rest[8 * n : 9 * n],
+    )
+
+
+def shift(k: int) -> float:
+    """The shift of the log-odds of an alternative: up for the first half of them.
+
+    Examples
+    --------
+    >>> shift(0), shift(SHIFTS + 3)
+    (0.025, -0.2)
+    """
+    size: float = SMALLEST * 2.0 ** (k % SHIFTS)
+    return size if k < SHIFTS else -size
+
+
+def stakes(n: float) -> float:
+    """What of the one unit is given for the first `n` rewards.
+
+    Examples
+    --------
+    >>> stakes(0.0), round(stakes(1000.0), 3)
+    (0.0, 0.806)
+    """
+    return 1.0 - 1.0 / (1.0 + math.log1p(n / FIRST))
+
+
+def limit(delta: float) -> float:
+    """The sum of all bets, in units of stakes, at which there is an alarm."""
+    return 2.0 * ALTERNATIVES / delta
+
+
+def begin(memory: Watch, pulls: float = 0.0, total: float = 0.0) -> None:
+    """Begin to watch an arm; of so many rewards, if any, the sum is known already and may be trusted.
+
+    Examples
+    --------
+    >>> memory = new_watch()
+    >>> begin(memory, 100, 50.0)
+    >>> memory.head[PULLS], memory.head[NEXT]
+    (100.0, 0.0)
+    """
+    head = memory.head
+    for i in range(HEAD):
+        head[i] = 0.0
+    head[PULLS], head[TOTAL], head[HIGH] = float(pulls), float(total), 1.0
+    for k in range(ALTERNATIVES):
+        memory.win[k] = memory.fail[k] = memory.bets[k] = memory.best[k] = 0.0
+
+
+def new_watch() -> Watch:
+    """A memory of its own for one arm that begins, for plain code: of lists.
+
+    Examples
+    --------
+    >>> new_watch().head[HIGH]
+    1.0
+    """
+    memory = Watch(*(part.tolist() for part in view(np.zeros(SIZE), 0)))
+    begin(memory)
+    return memory
+
+
+def watch(memory: Watch, pulls: int, total: float, stamp: float, delta: float) -> bool:
+    """Watch so many rewards of this sum, in the order of time; whether the mean has changed.
+
+    `stamp` is the caller's mark of the first of them, such as the number of its decision.
+
+    Examples
+    --------
+    >>> memory = new_watch()
+    >>> any(watch(memory, 1, float(t % 20 > 0), t, delta=0.01) for t in range(2000))  # 95% succeed
+    False
+    >>> next(t for t in range(2000, 3000) if watch(memory, 1, float(t % 3 == 0), t, delta=0.01)) < 2025  # then 33%
+    True
+    >>> change = where(memory)
+    >>> int(change.stamp), round(change.total_before / change.pulls_before, 3)
+    (2000, 0.95)
+    """
+    head = memory.head
+    n, before = head[PULLS], head[TOTAL]
+    if n >= FIRST and n >= head[NEXT]:
+        _look(memory, delta)
+    head[PULLS], head[TOTAL] = n + pulls, before + total
+    if head[NEXT] == 0.0:  # too little is known yet to bet on anything
+        return False
+    given = stakes(n + pulls)
+    stake = given - head[GIVEN]
+    head[GIVEN] = given
+    failed, one = pulls - total, pulls == 1
+    win, fail, log_win, log_fail = memory.win, memory.fail, memory.log_win, memory.log_fail
+    bets, best, since, befores, stamps = memory.bets, memory.best, memory.since, memory.before, memory.stamp
+    every = 0.0
+    for k in range(ALTERNATIVES):
+        if one:
+            factor = failed * fail[k] + total * win[k]
+        elif win[k] > 0.0:
+            factor = math.exp(min(total * log_win[k] + failed * log_fail[k], 600.0))
+        else:
+            factor = 0.0
+        now = (bets[k] + stake) * factor
+        bets[k] = now
+        every += now
+        if best[k] <= 1.0:
+            since[k], befores[k], stamps[k] = n, before, stamp
+            best[k] = factor
+        else:
+            best[k] *= factor
+    head[SUM] = every
+    return every >= limit(delta) or head[LOW] > head[HIGH]
+
+
+def feed(memory: Watch, reward: float, stamp: float, delta: float) -> bool:
+    """`watch`, reward by reward: those of 0 and 1 are held back while nothing is going on, which takes less time.
+
+    Examples
+    --------
+    >>> memory = new_watch()
+    >>> any(feed(memory, float(t % 20 > 0), t, delta=0.01) for t in range(2000))
+    False
+    >>> next(t for t in range(2000, 3000) if feed(memory, float(t % 3 == 0), t, delta=0.01)) < 2030
+    True
+    """
+    head = memory.head
+    held = head[HELD]
+    if held == 0.0:
+        head[HELD_STAMP] = stamp
+    n = head[PULLS]
+    if (reward == 0.0 or reward == 1.0) and n >= 4 * FIRST and head[SUM] < CALM:
+        held += 1.0
+        head[HELD] = held
+        total = head[HELD_TOTAL] + reward
+        head[HELD_TOTAL] = total
+        mean = head[TOTAL] / n
+        surprise = total - held * mean
+        # Three standard deviations, and two rewards more.
+        if held < HOLD and surprise * surprise < 9.0 * held * mean * (1.0 - mean) + 4.0:
+            return False
+        return release(memory, delta)
+    if held > 0.0 and release(memory, delta):
+        insert(memory, reward)
+        return True
+    return watch(memory, 1, reward, stamp, delta)
+
+
+def release(memory: Watch, delta: float) -> bool:
+    """Watch what is held back."""
+    head = memory.head
+    held, total, stamp = int(head[HELD]), head[HELD_TOTAL], head[HELD_STAMP]
+    head[HELD] = head[HELD_TOTAL] = 0.0
+    return held > 0 and watch(memory, held, total, stamp, delta)
+
+
+def replace(memory: Watch, old: float, new: float) -> None:
+    """A reward that was watched is replaced by another. The bets never grow by it.
+
+    By `(1 + g new) / (1 + g old)`, with `g = exp(shift) - 1`, the factor of that reward changes, whatever the interval
+    was at that time.
+
+    Examples
+    --------
+    >>> memory = new_watch()
+    >>> begin(memory, 100, 90.0)
+    >>> replace(memory, 1.0, 0.0)
+    >>> memory.head[TOTAL]
+    89.0
+    """
+    head = memory.head
+    for k in range(ALTERNATIVES):
+        odds = math.exp(shift(k)) - 1.0
+        factor = min((1.0 + odds * new) / (1.0 + odds * old), 1.0)
+        memory.bets[k] *= factor
+        memory.best[k] *= factor
+    head[TOTAL] += new - old
+    head[LOW], head[HIGH] = 0.0, 1.0
+    if head[NEXT] > 0.0:
+        head[NEXT] = head[PULLS]
+
+
+def insert(memory: Watch, reward: float) -> None:
+    """A reward comes in late, for a time that has been watched. The bets never grow by it.
+
+    Examples
+    --------
+    >>> memory = new_watch()
+    >>> begin(memory, 100, 90.0)
+    >>> insert(memory, 1.0)
+    >>> memory.head[PULLS], memory.head[TOTAL]
+    (101.0, 91.0)
+    """
+    for k in range(ALTERNATIVES):
+        factor = min((1.0 - reward) * memory.fail[k] + reward * memory.win[k], 1.0)
+        memory.bets[k] *= factor
+        memory.best[k] *= factor
+    memory.head[PULLS] += 1.0
+    memory.head[TOTAL] += reward
+
+
+def where(memory: Watch) -> Change:
+    """Where the mean has probably changed: where the bet that has won most was begun."""
+    best = 0
+    for k in range(1, ALTERNATIVES):
+        if memory.best[k] > memory.best[best]:
+            best = k
+    head, n, total = memory.head, memory.since[best], memory.before[best]
+    return Change(n, total, head[PULLS] - n, head[TOTAL] - total, memory.stamp[best])
+
+
+def nats(memory: Watch, up: bool) -> float:
+    """How strongly the rewards speak for a change, up or down, in nats and without any promise: the best of all bets.
+
+    Examples
+    --------
+    >>> memory = new_watch()
+    >>> begin(memory, 1000, 500.0)
+    >>> watch(memory, 4, 4.0, 0, delta=0.01)
+    False
+    >>> nats(memory, up=True) > 2.0 > nats(memory, up=False)
+    True
+    """
+    most = 1.0
+    for k in range(0 if up else SHIFTS, SHIFTS if up else ALTERNATIVES):
+        most = max(most, memory.best[k])
+    return math.log(most)
+
+
+def _look(memory: Watch, delta: float) -> None:
+    """Compute the interval, inside of what it was, and what the bets pay from now on."""
+    head = memory.head
+    n = head[PULLS]
+    m = min(max(head[TOTAL] / n, 0.0), 1.0)
+    room = (math.log(2.0 / delta) + penalty(n, m)) / n
+    head[LOW] = max(head[LOW], _end(m, 0.0, room))
+    head[HIGH] = min(head[HIGH], _end(m, 1.0, room))
+    head[NEXT] = float(math.ceil(MORE * n))
+    for k in range(ALTERNATIVES):
+        p = head[HIGH] if k < SHIFTS else head[LOW]
+        if p <= 0.0 or p >= 1.0:
+            memory.win[k] = memory.fail[k] = 0.0
+            continue
+        # q = p e^d / (1 - p + p e^d), so that q / p and (1 - q) / (1 - p) are:
+        d = shift(k)
+        whole = math.log(1.0 - p + p * math.exp(d))
+        memory.log_win[k], memory.log_fail[k] = d - whole, -whole
+        memory.win[k], memory.fail[k] = math.exp(d - whole), math.exp(-whole)
+
+
+def _end(m: float, end: float, room: float) -> float:
+    """A mean between `m` and `end` at divergence `room` from `m`, or a little more."""
+    inside, outside = m, end
+    if kl(m, end) <= room:
+        return end
+    for _ in range(24):
+        middle = 0.5 * (inside + outside)
+        if kl(m, middle) <= room:
+            inside = middle
+        else:
+            outside = middle
+    return outside
