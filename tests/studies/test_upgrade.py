@@ -212,8 +212,8 @@ def test_terms_of_a_newer_release(url: str) -> None:
     connection = connect(url)
     config = json.loads(connection.execute("SELECT config FROM satisfice_studies").fetchone()[0])
     connection.close()
-    change(url, f"UPDATE satisfice_studies SET config = '{json.dumps({**config, 'segments': [], 'drift': 1})}'")
-    with pytest.raises(StorageError, match=r"made by a newer release of satisfice \(it has drift, segments\); upgrade"):
+    change(url, f"UPDATE satisfice_studies SET config = '{json.dumps({**config, 'weather': 1, 'mood': 1})}'")
+    with pytest.raises(StorageError, match=r"made by a newer release of satisfice \(it has mood, weather\); upgrade"):
         load_study("s", url)
 
 

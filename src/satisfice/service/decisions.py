@@ -37,7 +37,7 @@ _KEY = re.compile(KEY_PATTERN)
 
 def said(handle: Handle, decision: Decision) -> DecisionAnswer:
     """A decision as it is answered."""
-    number, arm, reason, _, subject, key, session = decision
+    number, arm, reason, _, subject, key, session, _ = decision
     return DecisionAnswer(handle.id(number), arm, reason, decision.why, subject, key, session)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from satisfice.errors import StudyExists
 from satisfice.policies import Policy
@@ -52,6 +52,7 @@ def create_study(
     holdout: float = 0.0,
     budget: float | None = None,
     session_ttl: float | None = None,
+    segments: Sequence[str] | int | None = None,
     seed: int | None = None,
     clock: Callable[[], float] | None = None,
     load_if_exists: bool = False,
@@ -105,6 +106,12 @@ def create_study(
         spent, the study serves that arm, and goes on learning from what it serves.
     session_ttl : float, optional
         Seconds for which a session keeps its arm, counted from its last decision; 1800 by default.
+    segments : names, or int, optional
+        Kinds of traffic, each of which may have its own cheapest arm that is good enough: their names, or how many
+        there may be, which then appear as they are asked for. Every decision says its `segment`, and every segment has
+        a verdict of its own; all verdicts together hold with the study's confidence. What is known of the others
+        counts, as far as segments have turned out to be alike, until a segment has rewards of its own. A segment named
+        "other", which is there where only a number is given, takes what has no segment, or a new one beyond the number.
     seed : int, optional
         Seed of the policy's own random choices; drawn at random, and kept, by default.
     clock : callable, optional
@@ -145,6 +152,7 @@ def create_study(
         holdout=holdout,
         budget=budget,
         session_ttl=session_ttl,
+        segments=segments,
         seed=seed,
     )
     place = get_storage(storage)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from satisfice.errors import InvalidData, InvalidStudy, OutcomeUnknown
 from satisfice.files import write_whole
@@ -122,16 +122,20 @@ def archive(ledger: Ledger, before: float, path: Path) -> int:
 
 def amounts(view: View, through: int) -> dict[str, object]:
     """What the decisions up to `through` that are still in the log amount to: the data of an archive's event."""
-    machine, handed = view.machine, 0
-    part = StudyPart(view.config, machine.arms)
+    machine = view.machine
+    handed = [0] * len(machine.leaves)
+    part = StudyPart.like(machine)
     for asked, entries in view.chains():
         if asked.id > through:
             break
-        handed += machine.handed_by(asked)
+        handed[asked.segment] += machine.part(asked.segment).handed_by(asked)
         part.ask(asked)
         for entry in entries:
             part.enter(entry)
-    return {"through": through, "handed": handed, **part.counts()}
+    counts = part.counts()
+    for amount, pulls in zip(cast("list[dict[str, object]]", counts["parts"]), handed, strict=False):
+        amount["handed"] = pulls
+    return {"through": through, "handed": 0 if machine.parts else handed[0], **counts}
 
 
 def _settled_until(view: View, before: float) -> int:

@@ -54,7 +54,7 @@ def take_block(study: Study, size: Callable[[int, int], int], key: str | None = 
     >>> [take_block(study, lambda rewards, outstanding: 5 - outstanding).outstanding for _ in range(2)]
     [5, 5]
     """
-    whom = Whom(None, key, None)
+    whom = Whom(key=key)
 
     def work(tx: Transaction) -> Taken:
         machine = tx.machine

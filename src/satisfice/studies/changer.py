@@ -61,7 +61,7 @@ class StudyChanger(StudyReader):
         def change(machine: Machine) -> dict[str, object] | None:
             record = machine.arms[machine.index(arm)]
             price = check_cost(arm, cost)
-            return None if record.cost == price else {"arm": arm, "cost": price, "decisions": machine.decisions}
+            return None if record.cost == price else {"arm": arm, "cost": price, **_counted(machine)}
 
         return self._change("set_cost", change)
 
@@ -72,7 +72,7 @@ class StudyChanger(StudyReader):
             known = next((record for record in machine.arms if record.name == arm and not record.retired), None)
             if known is not None and known.cost == check_cost(arm, cost):
                 return None
-            return {"arm": arm, "cost": cost, "decisions": machine.decisions}
+            return {"arm": arm, "cost": cost, **_counted(machine)}
 
         return self._change("add_arm", change)
 
@@ -118,7 +118,9 @@ class StudyChanger(StudyReader):
             if by is not None:
                 data = {**data, "by": by}
             tx.add_event(Event(machine.seq + 1, kind, data, now))
-            machine.news = machine.patience
+            for part in machine.leaves:
+                part.news = part.patience
+            machine.stirred.update(range(len(machine.parts)))
             self._watch(tx, now)
             return True
 
@@ -162,19 +164,31 @@ class StudyChanger(StudyReader):
         newest = type(self.config.policy).version
         if machine.version != newest:
             tx.add_event(Event(machine.seq + 1, "start_anew", {"version": newest}, now))
-        resting = machine.waiting.resting() if machine.waiting.restless else machine.resting
-        if resting != machine.resting:
-            pulls = [machine.arms[i].pulls for i in resting]
-            data = {"arms": resting, "pulls": pulls, "decisions": machine.decisions}
-            tx.add_event(Event(machine.seq + 1, "rest", data, now))
-        if not machine.worth_a_look:
+        if not machine.parts:
+            self._look_after(tx, machine, now)
+        while machine.stirred:
+            self._look_after(tx, machine.parts[machine.stirred.pop()], now)
+
+    def _look_after(self, tx: Transaction, part: Machine, now: float) -> None:
+        """Look at the verdicts of a part if it is time to, and at arms that do not answer."""
+        resting = part.waiting.resting() if part.waiting.restless else part.resting
+        if resting != part.resting:
+            pulls = [part.arms[i].pulls for i in resting]
+            data: dict[str, object] = {"arms": resting, "pulls": pulls, "decisions": part.decisions}
+            tx.add_event(part.event("rest", data, now))
+        if not part.worth_a_look:
             return
-        facts = plain(judge(machine, now))
-        machine.news, machine.patience = 0, max(math.ceil(LOOK * machine.t), 1)
-        if facts != machine.facts or machine.corrections != machine.facts_corrections:
-            data = {"facts": facts, "corrections": machine.corrections}
-            tx.add_event(Event(machine.seq + 1, "judge", data, now))
+        facts = plain(judge(part, now))
+        part.news, part.patience = 0, max(math.ceil(LOOK * part.t), 1)
+        if facts != part.facts or part.corrections != part.facts_corrections:
+            tx.add_event(part.event("judge", {"facts": facts, "corrections": part.corrections}, now))
 
     def _going(self, machine: Machine) -> None:
         if machine.ended:
             raise StudyClosed(f"the study {self.name!r} was ended", hint=Hint.REOPEN)
+
+
+def _counted(machine: Machine) -> dict[str, object]:
+    """How many decisions there were by now, in all and of every part."""
+    of: dict[str, object] = {"of": [part.decisions for part in machine.parts]} if machine.parts else {}
+    return {"decisions": machine.decisions} | of

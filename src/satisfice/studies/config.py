@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from numbers import Integral, Real
@@ -16,6 +16,9 @@ from satisfice.policies import Policy, get_policy
 from satisfice.problem import MAX_ARMS, FixedThreshold, ReferenceArm, Setting, arm_index
 
 DEFAULT_CONFIDENCE = 0.95
+MAX_SEGMENTS = 1_000
+# The segment of all that has no other, in a study that has one of this name.
+OTHER = "other"
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,8 @@ class Config:
     holdout: float = 0.0  # the share of the control group
     budget: float | None = None  # what finding out may cost beyond the arm that would win now
     session_ttl: float | None = None  # seconds for which a session keeps its arm
+    segments: tuple[str, ...] = ()  # the first ones; a running study may get others, up to
+    most_segments: int = 0
 
     @cached_property
     def offset(self) -> float:
@@ -73,6 +78,7 @@ class Config:
         data["setting"] = self.setting.to_dict()
         data["policy"] = {"id": self.policy.id, "params": self.policy.params}
         data["arms"] = [list(arm) for arm in self.arms]
+        data["segments"] = list(self.segments)
         return data
 
     def same_as(self, other: Config, *, seed: bool) -> None:
@@ -102,6 +108,7 @@ class Config:
         values["arms"] = tuple(
             (str(name), float(cost)) for name, cost in cast("list[tuple[str, float]]", values["arms"])
         )
+        values["segments"] = tuple(cast("list[str]", values.get("segments", ())))
         if values.get("cost_range") is not None:
             values["cost_range"] = tuple(cast("list[float]", values["cost_range"]))
         return cls(**values)  # type: ignore[arg-type]
@@ -127,6 +134,7 @@ def make_config(
     holdout: float = 0.0,
     budget: float | None = None,
     session_ttl: float | None = None,
+    segments: Sequence[str] | int | None = None,
     seed: int | None = None,
 ) -> Config:
     """Checked terms. Raises `InvalidStudy`, `InvalidSetting` or `InvalidPolicy`."""
@@ -176,6 +184,7 @@ def make_config(
     for what, value in (("worth", worth), ("budget", budget), ("session_ttl", session_ttl)):
         if value is not None and not (is_number(value) and value > 0):
             raise InvalidStudy(f"{what} = {shown(value)}; it must be a number above 0", parameter=what)
+    kinds, most = _segments(segments)
     rule, level = _policy(policy, confidence)
     config = Config(
         name=name.strip(),
@@ -198,6 +207,8 @@ def make_config(
         holdout=float(holdout),
         budget=None if budget is None else float(budget),
         session_ttl=None if session_ttl is None else float(session_ttl),
+        segments=kinds,
+        most_segments=most,
     )
     config.policy.check(config.setting, config.horizon, True)
     if worth is None:
@@ -209,6 +220,27 @@ def make_config(
     # Inside, one unit is the whole range of the rewards.
     exchange = config.worth * (config.high - config.offset)  # type: ignore[operator]
     return dataclasses.replace(config, policy=dataclasses.replace(rule, exchange=exchange))  # type: ignore[call-arg]
+
+
+def _segments(segments: Sequence[str] | int | None) -> tuple[tuple[str, ...], int]:
+    """The segments that a study begins with, and how many it may have."""
+    if segments is None:
+        return (), 0
+    if isinstance(segments, Integral) and not isinstance(segments, bool):
+        number = int(segments)
+        if not 1 <= number <= MAX_SEGMENTS:
+            raise InvalidStudy(f"segments = {segments}; a study has 1 to {MAX_SEGMENTS:,}", parameter="segments")
+        return (OTHER,), number + 1
+    if isinstance(segments, str) or not isinstance(segments, Iterable) or isinstance(segments, Mapping):
+        raise InvalidStudy(
+            f"segments = {shown(segments)}; give their names, or how many there may be", parameter="segments"
+        )
+    names = tuple(check_text("the name of a segment", name) for name in segments)
+    if not 1 <= len(names) <= MAX_SEGMENTS or len(set(names)) < len(names):
+        raise InvalidStudy(
+            f"segments = {shown(segments)}; give 1 to {MAX_SEGMENTS:,} names, each once", parameter="segments"
+        )
+    return names, len(names)
 
 
 def is_number(value: object) -> bool:

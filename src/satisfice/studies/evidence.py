@@ -7,7 +7,8 @@ for what is to be proved. The first loses nothing when rewards are late, the sec
 What may be said of two arms has a share of the allowed error that does not depend on what is found: the arms that the
 study began with share all of it but `LATER` equally; the q-th arm that came later has `LATER x 6 / (pi q)^2`, for all
 that is said of it and the arms before it. Arms that were retired keep their share. So everything that is ever called
-proved, of arms that came and went for whatever reason, holds together with the study's confidence.
+proved, of arms that came and went for whatever reason, holds together with the study's confidence. In a study with
+segments each segment that it may have has an equal share of the error, and is judged by its own rewards alone.
 """
 
 from __future__ import annotations
@@ -51,8 +52,11 @@ class Evidence:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        # Where the order by cost must be proved, too, each of the two has half of the allowed error.
-        self.delta = (1.0 - machine.config.confidence) * (0.5 if machine.config.costs == "told" else 1.0)
+        # Every segment that there may be has the same share of the allowed error, and where the order by cost must be
+        # proved, too, each of the two has half of it.
+        config = machine.config
+        share = (0.5 if config.costs == "told" else 1.0) / max(config.most_segments, 1)
+        self.delta = (1.0 - config.confidence) * share
         self.order = machine.judged
         self.rank = {i: k for k, i in enumerate(self.order)}
         arms = [machine.arms[i] for i in self.order]
@@ -64,7 +68,7 @@ class Evidence:
         self._sure_pulls = np.array([arm.sure_pulls for arm in arms])
         self._sure_totals = np.array([arm.sure_total / UNIT for arm in arms])
         self.cases = [self._case(self._pulls, self._totals, self.pending if self.pending.any() else None)]
-        if machine.frontier.last < machine.decisions:
+        if machine.frontier.last < machine.whole.decisions:
             self.cases.insert(0, self._case(self._sure_pulls, self._sure_totals, None))
 
     def _case(self, pulls: NDArray[np.int64], totals: Floats, pending: NDArray[np.int64] | None) -> proofs.Case:

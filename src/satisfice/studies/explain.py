@@ -49,7 +49,13 @@ def explain(view: View, row: Row) -> Explanation:
     status = make_status(machine, row.at)
     lease, arm = (
         next(
-            (event.data for event in view.events() if event.kind == "make_lease" and event.data["number"] == row.lease),
+            (
+                event.data
+                for event in view.events()
+                if event.kind == "make_lease"
+                and event.data["number"] == row.lease
+                and event.data.get("segment", 0) == row.segment
+            ),
             {},
         ),
         machine.arms[row.arm].name,
@@ -111,7 +117,8 @@ def before(view: View, row: Row) -> tuple[Machine, int]:
         return entry.at < row.at or (entry.at == row.at and entry.after < row.id)
 
     for event in view.events():
-        number = event.data.get("number") if event.kind == "make_lease" else None
+        own = event.kind == "make_lease" and event.data.get("segment", 0) == row.segment
+        number = event.data["number"] if own else None
         later = event.at > row.at or (number is not None and cast(int, number) > row.lease)
         if not later or event.kind == "archive":
             machine.happen(event)
@@ -119,7 +126,7 @@ def before(view: View, row: Row) -> tuple[Machine, int]:
         if asked.id >= row.id:
             break
         machine.ask(asked)
-        place += asked.lease == row.lease and asked.reason in OF_LEASE
+        place += (asked.lease, asked.segment) == (row.lease, row.segment) and asked.reason in OF_LEASE
         for entry in entries:
             if known(entry):
                 machine.enter(entry)

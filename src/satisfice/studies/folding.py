@@ -23,7 +23,7 @@ def fold(config: Config, view: View, frontier: int | None = None) -> Machine:
     for event in view.events():
         machine.happen(event)
     if frontier is not None:
-        machine.frontier.last = machine.frontier.read = frontier
+        machine.frontier.move(frontier)
     for asked, entries in view.chains():
         machine.ask(asked)
         for entry in entries:
@@ -49,4 +49,4 @@ def advance(machine: Machine, view: View) -> None:
     def rows(first: int, last: int) -> Iterator[Row]:
         return view.rows(first, last)
 
-    frontier.advance(machine.arms, machine.decisions, rows, worth, mature)
+    frontier.advance(machine.arm_of, machine.decisions, rows, worth, mature)

@@ -22,19 +22,25 @@ CHUNK = 2_000
 class Frontier:
     """Every decision up to `last` is settled, or was open for too long to be waited for.
 
-    `ahead` has the settled decisions beyond it, with their arm and what they count (None: nothing), as far as `read`.
+    `ahead` has the settled decisions beyond it, with the arm that they are counted for and what they count (None:
+    nothing), as far as `read`.
     """
 
     def __init__(self, last: int = 0) -> None:
         self.last = last
         self.read = last
-        self.ahead: dict[int, tuple[int, int | None]] = {}
+        self.ahead: dict[int, tuple[Arm, int | None]] = {}
 
-    def enter(self, arm: Arm, decision: int, index: int, old: int | None, new: int | None) -> None:
+    def move(self, last: int) -> None:
+        """Every decision up to `last` is settled and counted."""
+        self.last = self.read = last
+        self.ahead.clear()
+
+    def enter(self, arm: Arm, decision: int, old: int | None, new: int | None) -> None:
         """A decision's reward went from `old` to `new` (units; None: no reward counted)."""
         if decision > self.last:
             if decision <= self.read:
-                self.ahead[decision] = index, new
+                self.ahead[decision] = arm, new
                 if len(self.ahead) > MOST_AHEAD:
                     self.ahead.clear()
                     self.read = self.last
@@ -49,7 +55,7 @@ class Frontier:
 
     def advance(
         self,
-        arms: list[Arm],
+        arm_of: Callable[[Row], Arm],
         decisions: int,
         rows: Callable[[int, int], Iterable[Row]],
         worth: Callable[[Row], int | None],
@@ -57,8 +63,8 @@ class Frontier:
     ) -> None:
         """Go as far as decisions are settled.
 
-        `rows(first, last)` reads decisions, `worth` says what a settled one counts, and what was asked for before the
-        time `mature` is not waited for.
+        `rows(first, last)` reads decisions, `arm_of` and `worth` say for which arm and what a settled one counts, and
+        what was asked for before the time `mature` is not waited for.
         """
         while self.last < decisions:
             following = self.last + 1
@@ -67,7 +73,7 @@ class Frontier:
                 found = {row.id: row for row in rows(following, end)}
                 for number, row in found.items():
                     if row.outcome != Outcome.OPEN:
-                        self.ahead[number] = row.arm, worth(row)
+                        self.ahead[number] = arm_of(row), worth(row)
                 self.read = end
                 if following not in self.ahead and not self._old(found.get(following), mature):
                     return
@@ -75,10 +81,10 @@ class Frontier:
                 mature == -float("inf") or not self._old(next(iter(rows(following, following)), None), mature)
             ):
                 return
-            index, counted = self.ahead.pop(following, (0, None))
-            if counted is not None:
-                arms[index].sure_pulls += 1
-                arms[index].sure_total += counted
+            settled = self.ahead.pop(following, None)
+            if settled is not None and settled[1] is not None:
+                settled[0].sure_pulls += 1
+                settled[0].sure_total += settled[1]
             self.last = following
 
     @staticmethod

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from typing import cast
+from typing import Self, cast
 
 import numpy as np
 
@@ -36,11 +36,11 @@ FEW = 8
 class Machine(StudyState):
     """The state of one study, and its rule."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, whole: Self | None = None) -> None:
         self.waiting = Waiting(self)
         self._rng: np.random.Generator | None = None
         self._next_look = 0  # at the order by cost, once so many costs were told
-        super().__init__(config)
+        super().__init__(config, whole)
 
     # The lease
 
@@ -144,12 +144,13 @@ class Machine(StudyState):
         drawn = rng.bit_generator.state
         if drawn != self._drawn:
             data["rng"] = drawn
-        return Event(self.seq + 1, "make_lease", data, at)
+        return self.event("make_lease", data, at)
 
     def _random(self) -> np.random.Generator:
         """The rule's random numbers, from where they were after the last lease."""
         if self._rng is None:
-            self._rng = np.random.Generator(np.random.PCG64(self.config.seed))
+            seed = self.config.seed
+            self._rng = np.random.Generator(np.random.PCG64(seed if self.whole is self else [seed, self.number]))
             self._first = self._rng.bit_generator.state
         self._rng.bit_generator.state = self._drawn
         return self._rng

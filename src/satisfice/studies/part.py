@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Self
 
 from satisfice.studies.config import Config
 from satisfice.studies.counts import Arm
@@ -27,16 +27,32 @@ class Nothing:
 class StudyPart(StudyState):
     """What a part of a log amounts to."""
 
-    def __init__(self, config: Config, arms: Sequence[Arm]) -> None:
+    def __init__(self, config: Config, whole: Self | None = None) -> None:
         self.waiting = Nothing()  # type: ignore[assignment]
-        super().__init__(config)
-        self.arms = [Arm(arm.name, arm.cost) for arm in arms]
+        super().__init__(config, whole)
+
+    @classmethod
+    def like(cls, machine: StudyState) -> Self:
+        """Nothing yet, for the arms and the segments of a study."""
+        made = cls(machine.config)
+        for name in machine.segments[len(made.segments) :]:
+            made.add_segment(name)
+        for part in (made, *made.parts):
+            part.arms = [Arm(arm.name, arm.cost) for arm in machine.arms]
+        return made
 
     def counts(self) -> dict[str, object]:
         """The amounts, as `StudyState.archive` takes them."""
         return {
-            "arms": [{name: getattr(arm, name) for name in COUNTS} for arm in self.arms],
+            "arms": self._amounts(),
             "groups": [asdict(group) for group in (self.control, self.treated)],
             "explored": self.explored,
             "corrections": self.corrections,
+            "parts": [
+                {"arms": part._amounts(), "corrections": part.corrections, "decisions": part.decisions}
+                for part in self.parts
+            ],
         }
+
+    def _amounts(self) -> list[dict[str, int]]:
+        return [{name: getattr(arm, name) for name in COUNTS} for arm in self.arms]

@@ -61,6 +61,7 @@ class Decision(NamedTuple):
     subject: str | None = None
     key: str | None = None
     session: str | None = None
+    segment: str | None = None
 
     @property
     def why(self) -> str:
@@ -95,6 +96,7 @@ class Asked(NamedTuple):
     session: str | None = None
     extra: float = 0.0  # what it costs beyond the arm that would win now: the price of finding out
     chance: float = 1.0  # the probability with which this arm was served at that moment
+    segment: int = 0  # of the study, in the order in which it got them; 0 in one without segments
 
 
 class Entry(NamedTuple):
@@ -116,6 +118,7 @@ class Entry(NamedTuple):
     at: float
     after: int  # the last decision that its writer knew of
     control: bool | None = False  # whether the decision is one of the control group; None: of no group
+    segment: int = 0
 
 
 class Event(NamedTuple):
@@ -145,6 +148,7 @@ class Row(NamedTuple):
     session: str | None = None
     extra: float = 0.0
     chance: float = 1.0
+    segment: int = 0
     outcome: str = Outcome.OPEN
     reward: float | None = None
     told_cost: float | None = None
@@ -167,6 +171,7 @@ class Row(NamedTuple):
             at=at,
             after=after,
             control=in_control(self.reason),
+            segment=self.segment,
         )
 
 

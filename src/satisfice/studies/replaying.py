@@ -209,7 +209,7 @@ def play(machine: Machine, arm: int, reward: float) -> None:
     machine.ask(Asked(number, arm, Reason.LEASE, lease, machine.arms[arm].cost, math.nan))
     row = Row(number, arm, Reason.LEASE, lease, machine.arms[arm].cost, math.nan)
     machine.enter(row.becomes(Outcome.TOLD, reward, None, math.nan, number))
-    machine.frontier.advance(machine.arms, number, lambda first, last: (), lambda row: None, -math.inf)
+    machine.frontier.advance(machine.arm_of, number, lambda first, last: (), lambda row: None, -math.inf)
 
 
 def _study_rows(study: Study) -> list[Logged]:

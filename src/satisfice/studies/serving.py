@@ -6,10 +6,12 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from satisfice.studies.config import Config, check_text
+from satisfice.errors import InvalidStudy
+from satisfice.studies.config import OTHER, Config, check_text, shown
 from satisfice.studies.machine import Machine
 from satisfice.studies.records import Asked, Reason, Row
 from satisfice.studies.storages.base import Transaction
+from satisfice.words import shorten
 
 SESSION_TTL = 1800.0
 
@@ -18,43 +20,59 @@ SESSION_TTL = 1800.0
 class Whom:
     """Whom or what a decision is for: texts of 1 to 200 characters."""
 
-    subject: str | None
-    key: str | None
-    session: str | None
+    subject: str | None = None
+    key: str | None = None
+    session: str | None = None
+    segment: str | None = None
 
     def __post_init__(self) -> None:
-        for what in ("subject", "key", "session"):
+        for what in ("subject", "key", "session", "segment"):
             value = getattr(self, what)
             if value is not None:
                 check_text(f"the {what}", value)
 
 
-NOBODY = Whom(None, None, None)
+NOBODY = Whom()
 
 
-def serve(tx: Transaction, count: int, now: float, whom: Whom, without: Sequence[int]) -> list[Asked]:
-    """Hand out decisions."""
+def part_of(tx: Transaction, whom: Whom, now: float) -> Machine:
+    """The part of the study that decides for a segment; one that is new is added where there is room for it."""
+    machine, name = tx.machine, whom.segment
+    if not machine.parts:
+        if name is None:
+            return machine
+        raise InvalidStudy(f"segment = {shown(name)}; the study has no segments", parameter="segment")
+    if name in machine.segments:
+        return machine.parts[machine.segments.index(name)]
+    if name is not None and len(machine.parts) < machine.config.most_segments:
+        tx.add_event(machine.event("add_segment", {"name": name}, now))
+        return machine.parts[-1]
+    if OTHER in machine.segments:
+        return machine.parts[machine.segments.index(OTHER)]
+    known = shorten(", ".join(map(repr, machine.segments)), 300)
+    raise InvalidStudy(f"segment = {shown(name)}; the segments of the study are {known}", parameter="segment")
+
+
+def serve(
+    tx: Transaction, count: int, now: float, whom: Whom, without: Sequence[int], part: Machine | None = None
+) -> list[Asked]:
+    """Hand out decisions of a part of the study."""
     machine = tx.machine
-    config = machine.config
+    config, part = machine.config, part or machine
+    segment = part.number
     plain = config.budget is None and not config.holdout and not machine.paused and whom.session is None
     served: list[Asked] = []
     while len(served) < count:
-        if machine.lease_due and not machine.paused:
-            tx.add_event(machine.decide(now))
-        number, lease = machine.decisions + 1, machine.lease
-        block = min(machine.block(without), count - len(served)) if plain else 1
-        if block > 1:
-            arm, cost = lease.arm, machine.price(lease.arm)
-            rows = [
-                Asked(number + i, arm, Reason.LEASE, lease.number, cost, now, whom.subject, whom.key, whom.session)
-                for i in range(block)
-            ]
-        elif plain:
-            arm, reason = machine.choose(without)
-            cost = machine.price(arm)
-            rows = [Asked(number, arm, reason, lease.number, cost, now, whom.subject, whom.key, whom.session)]
+        if part.lease_due and not machine.paused:
+            tx.add_event(part.decide(now))
+        number, lease = machine.decisions + 1, part.lease
+        block = min(part.block(without), count - len(served)) if plain else 1
+        if block > 1 or plain:
+            arm, reason = (lease.arm, Reason.LEASE) if block > 1 else part.choose(without)
+            terms = arm, reason, lease.number, part.price(arm), now, whom.subject, whom.key, whom.session
+            rows = [Asked(number + i, *terms, segment=segment) for i in range(max(block, 1))]
         else:
-            rows = [_guarded(tx, number, now, whom, without)]
+            rows = [_guarded(tx, part, number, now, whom, without)]
         tx.add_decisions(rows)
         served += rows
     if config.expire_after is not None and machine.due > now + config.expire_after:
@@ -62,16 +80,16 @@ def serve(tx: Transaction, count: int, now: float, whom: Whom, without: Sequence
     return served
 
 
-def _guarded(tx: Transaction, number: int, now: float, whom: Whom, without: Sequence[int]) -> Asked:
+def _guarded(tx: Transaction, part: Machine, number: int, now: float, whom: Whom, without: Sequence[int]) -> Asked:
     """One decision of a study with a control group, a pause, sessions or a budget."""
     machine = tx.machine
     config = machine.config
     base = _baseline(machine)
     extra, chance = 0.0, 1.0
     if machine.paused and base is not None:
-        arm, reason = (base, Reason.PAUSED) if base not in without else (machine.standin(without), Reason.STANDIN)
+        arm, reason = (base, Reason.PAUSED) if base not in without else (part.standin(without), Reason.STANDIN)
     else:
-        arm, reason, extra = _own(tx, whom, now, without)
+        arm, reason, extra = _own(tx, part, whom, now, without)
         if config.holdout and base is not None and base not in without:
             held = _drawn(config, whom, number) < config.holdout
             theirs, arm = arm, base if held else arm
@@ -82,42 +100,41 @@ def _guarded(tx: Transaction, number: int, now: float, whom: Whom, without: Sequ
         id=number,
         arm=arm,
         reason=reason,
-        lease=machine.lease.number,
-        cost=machine.price(arm),
+        lease=part.lease.number,
+        cost=part.price(arm),
         at=now,
         subject=whom.subject,
         key=whom.key,
         session=whom.session,
         extra=extra,
         chance=chance,
+        segment=part.number,
     )
 
 
-def _own(tx: Transaction, whom: Whom, now: float, without: Sequence[int]) -> tuple[int, Reason, float]:
+def _own(tx: Transaction, part: Machine, whom: Whom, now: float, without: Sequence[int]) -> tuple[int, Reason, float]:
     """What the study itself serves, why, and what that costs beyond the arm that would win now."""
-    machine = tx.machine
-    kept = _session(tx, whom, now, without)
+    kept = _session(tx, part, whom, now, without)
     if kept is not None:
         return kept, Reason.SESSION, 0.0
-    arm, reason = machine.choose(without)
-    budget = machine.config.budget
+    arm, reason = part.choose(without)
+    budget = part.config.budget
     if budget is None or reason == Reason.STANDIN:
         return arm, reason, 0.0
     # While nothing is known, nothing would win, and what the cheapest arm does not cost is the price of finding out.
-    cheapest = next((i for i in machine.order if i not in without), arm)
-    leader = machine.standin(without) if machine.t else cheapest
-    extra = max(machine.price(arm) - machine.price(leader), 0.0)
-    if machine.spent_on_exploring + extra > budget and arm != leader:
+    cheapest = next((i for i in part.order if i not in without), arm)
+    leader = part.standin(without) if part.t else cheapest
+    extra = max(part.price(arm) - part.price(leader), 0.0)
+    if tx.machine.spent_on_exploring + extra > budget and arm != leader:
         return leader, Reason.BUDGET, 0.0
     return arm, reason, extra
 
 
 def note(tx: Transaction, arm: int, whom: Whom, now: float) -> Row:
     """A decision that somebody else made."""
-    machine = tx.machine
-    row = Asked(
-        machine.decisions + 1, arm, Reason.RECORDED, machine.lease.number, machine.price(arm), now, key=whom.key
-    )
+    part = part_of(tx, whom, now)
+    terms = arm, Reason.RECORDED, part.lease.number, part.price(arm), now
+    row = Asked(tx.machine.decisions + 1, *terms, key=whom.key, segment=part.number)
     tx.add_decisions([row])
     return Row(*row)
 
@@ -129,16 +146,16 @@ def _baseline(machine: Machine) -> int | None:
     return None if name is None else machine.index(name)
 
 
-def _session(tx: Transaction, whom: Whom, now: float, without: Sequence[int]) -> int | None:
+def _session(tx: Transaction, part: Machine, whom: Whom, now: float, without: Sequence[int]) -> int | None:
     """The arm that a session has."""
     if whom.session is None:
         return None
     row = tx.of_session(whom.session)
     ttl = tx.config.session_ttl or SESSION_TTL
-    if row is None or now - row.at > ttl or row.arm in without:
+    if row is None or now - row.at > ttl or row.arm in without or row.segment != part.number:
         return None
     # An arm that does not answer is not served to a session for ever.
-    return None if tx.machine.arms[row.arm].retired or row.arm in tx.machine.resting else row.arm
+    return None if part.arms[row.arm].retired or row.arm in part.resting else row.arm
 
 
 def _drawn(config: Config, whom: Whom, number: int) -> float:

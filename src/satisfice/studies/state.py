@@ -1,5 +1,8 @@
 """The state of a study: a fold over its log. No storage, no clock, no rule.
 
+A study with segments has a part for each: a state like its own, with sums, a lease and verdicts of its own, whose
+events say `segment`. A study without segments is its own only part.
+
 Events are carried out in their order, decisions are counted in theirs, and entries in any: the state does not depend on
 the order in which rewards are read. `satisfice.studies.machine` adds what the rule of the policy wants next.
 """
@@ -32,11 +35,18 @@ class StudyState:
 
     waiting: Waiting  # notes about what is outstanding
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, whole: Self | None = None) -> None:
         self.config = config
+        self.whole: Self = self if whole is None else whole  # the study that this is a part of
+        self.number = 0 if whole is None else len(whole.parts)
+        self.segments: list[str] = []
+        self.parts: list[Self] = []
+        self.stirred: set[int] = set()  # parts that something has happened to since they were looked after
         self.seq = 0  # the last event
-        self.decisions = 0  # the last decision
+        self.decisions = 0  # the last decision; of a part, how many it has
         self.arms = [Arm(name, cost) for name, cost in config.arms]
+        if whole is not None:
+            self.arms = [Arm(arm.name, arm.cost, arm.retired) for arm in whole.arms]
         self.lease = Progress()
         self.version = type(config.policy).version  # of the rule
         # What the rule remembers: None before the first decision, and when it must begin again from the sums.
@@ -44,17 +54,17 @@ class StudyState:
         self.floats: list[float] = []
         self.seen: list[int] | None = None  # the order of the arms at that time, where it may change by itself
         self.rng_state: Mapping[str, object] | None = None
-        self.touched = False  # whether the arms or their costs were changed since the study began
+        self.touched: bool = whole is not None and whole.touched  # whether arms or costs were changed since it began
         self.ended = self.paused = False
         self.resting: list[int] = []  # arms that do not answer
         self.explored = 0  # what finding out has cost, in units
         self.control, self.treated = Group(), Group()
-        self._groups = config.baseline is not None
+        self._groups = whole is None and config.baseline is not None
         self.corrections = 0  # entries that replaced a counted reward
         self.facts: Facts = []  # what is proved, as of the last look
         self.facts_corrections = 0
         self.archived = 0  # decisions up to this one are in an archive
-        self.frontier = Frontier()
+        self.frontier: Frontier = Frontier() if whole is None else whole.frontier
         # Notes for speed, no part of the state: every decision up to `scanned` is settled or expired, and the next
         # expires at `due` (nan: not known); rewards since verdicts were looked at, and how many there are to be
         # before the next look.
@@ -62,6 +72,35 @@ class StudyState:
         self.due = math.nan
         self.news, self.patience = 0, 8
         self._arrange()
+        if whole is None:
+            for name in config.segments:
+                self.add_segment(name)
+
+    # Segments
+
+    def part(self, segment: int) -> Self:
+        """The part that decides for a segment."""
+        return self.parts[segment] if self.parts else self
+
+    @property
+    def leaves(self) -> list[Self]:
+        """All parts that decide."""
+        return self.parts or [self]
+
+    @property
+    def name(self) -> str | None:
+        """The segment that this is a part for; None: it is the whole study."""
+        return None if self.whole is self else self.whole.segments[self.number]
+
+    def arm_of(self, row: Row) -> Arm:
+        """The arm that the reward of a decision is counted for."""
+        return self.part(row.segment).arms[row.arm]
+
+    def event(self, kind: str, data: dict[str, object], at: float) -> Event:
+        """The next event of the log, about this part."""
+        if self.whole is not self:
+            data = data | {"segment": self.number}
+        return Event(self.whole.seq + 1, kind, data, at)
 
     # What the rule sees
 
@@ -153,12 +192,18 @@ class StudyState:
         arm.asked += 1
         cost = units(row.cost)
         arm.spent += cost
-        self.decisions = row.id
-        self.frontier.asked(row.id)
-        if row.extra:
-            self.explored += units(row.extra)
-        if self._groups:
-            self._spend(in_control(row.reason), 1, 0, cost)
+        if self.whole is self:
+            self.decisions = row.id
+            self.frontier.asked(row.id)
+            if row.extra:
+                self.explored += units(row.extra)
+            if self._groups:
+                self._spend(in_control(row.reason), 1, 0, cost)
+            if self.parts:
+                self.parts[row.segment].ask(row)
+                return
+        else:
+            self.decisions += 1
         self.lease.handed += self.handed_by(row)
         self.waiting.asked(row)
 
@@ -197,7 +242,11 @@ class StudyState:
                 group.pulls += old is None
                 group.total += new - (old or 0)
                 group.squares += new * new - (old or 0) * (old or 0)
-        self.frontier.enter(arm, entry.id, entry.arm, old, new)
+        if self.parts:
+            self.stirred.add(entry.segment)
+            self.parts[entry.segment].enter(entry)
+            return
+        self.frontier.enter(arm, entry.id, old, new)
         self.waiting.entered(entry)
 
     def _bill(self, arm: Arm, entry: Entry) -> None:
@@ -213,7 +262,7 @@ class StudyState:
 
     def _spend(self, control: bool | None, decisions: int, before: int, now: int) -> None:
         """The control group, or all others, have so many decisions more, and one costs `now` and not `before`."""
-        if self.config.baseline is None or control is None:
+        if not self._groups or control is None:
             return
         group = self.control if control else self.treated
         group.asked += decisions
@@ -222,11 +271,19 @@ class StudyState:
 
     def happen(self, event: Event) -> None:
         """Carry out an event. What cannot be carried out raises `InvalidStudy` and changes nothing."""
-        data = event.data
-        if "by" in data:  # who did it is for people
-            data = {name: value for name, value in data.items() if name != "by"}
-        getattr(self, event.kind)(**data)
+        data = dict(event.data)
+        data.pop("by", None)  # who did it is for people
+        segment = data.pop("segment", None)
+        part = self if segment is None else self.parts[cast(int, segment)]
+        getattr(part, event.kind)(**data)
         self.seq = event.seq
+
+    def add_segment(self, name: str) -> None:
+        """The study got a segment."""
+        if name in self.segments:
+            raise InvalidStudy(f"the study already has a segment {name!r}", parameter="segment")
+        self.parts.append(cast("Self", type(self)(self.config, self)))
+        self.segments.append(name)
 
     def make_lease(
         self,
@@ -251,12 +308,14 @@ class StudyState:
         if rng is not None:
             self.rng_state = rng
 
-    def set_cost(self, arm: str, cost: float, decisions: int) -> None:
-        """The cost of an arm changed, after so many decisions."""
+    def set_cost(self, arm: str, cost: float, decisions: int, of: Sequence[int] = ()) -> None:
+        """The cost of an arm changed, after so many decisions, and so many `of` every part."""
         self._reprice(self.arms[self.index(arm)], check_cost(arm, cost), decisions)
         self._change()
+        for part, count in zip(self.parts, of, strict=True):
+            part.set_cost(arm, cost, count)
 
-    def add_arm(self, arm: str, cost: float, decisions: int) -> None:
+    def add_arm(self, arm: str, cost: float, decisions: int, of: Sequence[int] = ()) -> None:
         """An arm was added, or a retired one brought back with what was learned of it."""
         price = check_cost(check_name(arm), cost)
         known = next((record for record in self.arms if record.name == arm), None)
@@ -269,6 +328,8 @@ class StudyState:
         else:
             raise InvalidStudy(f"the study already has an arm {arm!r}", hint=Hint.SET_COST, parameter="arm")
         self._change()
+        for part, count in zip(self.parts, of, strict=True):
+            part.add_arm(arm, cost, count)
 
     def retire_arm(self, arm: str) -> None:
         """An arm was taken out of the choice; what was learned of it stays on record."""
@@ -286,6 +347,8 @@ class StudyState:
         if all(i in self.resting for i in self.active):
             self.resting = []
         self._change()
+        for part in self.parts:
+            part.retire_arm(arm)
 
     def _reprice(self, arm: Arm, cost: float, decisions: int) -> None:
         arm.would_before, arm.since, arm.cost = arm.would(decisions), decisions, cost
@@ -306,6 +369,8 @@ class StudyState:
         self.lease = Progress(self.lease.number)
         self.ints, self.floats, self.seen = None, [], None
         self.version = self.version if version is None else version
+        for part in self.parts:
+            part.start_anew(version)
 
     def rest(self, arms: list[int], pulls: list[int], decisions: int) -> None:
         """These arms do not answer, after so many rewards of each and so many decisions; the rule is asked as if they
@@ -342,25 +407,33 @@ class StudyState:
         groups: Sequence[Mapping[str, int]],
         explored: int,
         corrections: int,
+        parts: Sequence[Mapping[str, int | Sequence[Mapping[str, int]]]] = (),
     ) -> None:
         """Decisions up to `through` were put into an archive. `handed` of them were pulls of the lease at that time;
-        the rest is what they amount to.
+        the rest is what they amount to, in all and for every part.
 
         A state that has counted them already does not count them again.
         """
         if self.decisions < through:
-            for arm, counts in zip(self.arms, arms, strict=False):
-                _add(arm, counts)
-                arm.sure_pulls += counts["pulls"]
-                arm.sure_total += counts["total"]
+            self._put_away(arms, handed, corrections, through)
+            for part, amount in zip(self.parts, parts, strict=False):
+                part._put_away(**amount)  # type: ignore[arg-type]
             for group, counts in zip((self.control, self.treated), groups, strict=True):
                 _add(group, counts)
-            self.lease.handed += handed
             self.explored += explored
-            self.corrections += corrections
-            self.decisions = through
-            self.frontier = Frontier(through)
+            self.frontier.move(through)
         self.archived = through
+
+    def _put_away(self, arms: Sequence[Mapping[str, int]], handed: int, corrections: int, decisions: int) -> None:
+        """Count what was put into an archive."""
+        for arm, counts in zip(self.arms, arms, strict=False):
+            _add(arm, counts)
+            if not self.parts:
+                arm.sure_pulls += counts["pulls"]
+                arm.sure_total += counts["total"]
+        self.lease.handed += handed
+        self.corrections += corrections
+        self.decisions = decisions
 
     def index(self, name: object) -> int:
         """The index of an arm by name, or `InvalidStudy`."""
@@ -374,32 +447,51 @@ class StudyState:
 
     def to_dict(self) -> dict[str, object]:
         """The state as plain data."""
-        data: dict[str, object] = {name: getattr(self, name) for name in PLAIN}
-        return data | {
+        notes: dict[str, object] = {"scanned": self.scanned, "waiting": self.waiting.to_dict()}
+        data = self._plain() | {
             "format": FORMAT,
-            "arms": [list(astuple(arm)) for arm in self.arms],
-            "lease": list(astuple(self.lease)),
             "control": list(astuple(self.control)),
             "treated": list(astuple(self.treated)),
             "frontier": self.frontier.last,
-            "notes": {"scanned": self.scanned, "waiting": self.waiting.to_dict()},
+            "notes": notes,
         }
+        if not self.parts:
+            return data
+        notes["parts"] = [part.waiting.to_dict() for part in self.parts]
+        return data | {"segments": self.segments, "parts": [part._plain() for part in self.parts]}
+
+    def _plain(self) -> dict[str, object]:
+        """What a part has of its own."""
+        data: dict[str, object] = {name: getattr(self, name) for name in PLAIN}
+        arms = [list(astuple(arm)) for arm in self.arms]
+        return data | {"arms": arms, "lease": list(astuple(self.lease))}
+
+    def _load(self, data: Mapping[str, object], waiting: object) -> None:
+        for name in PLAIN:
+            setattr(self, name, data[name])
+        self.arms = [Arm(*values) for values in cast("list[list[object]]", data["arms"])]  # type: ignore[arg-type]
+        self.lease = Progress(*cast("list[int]", data["lease"]))
+        self.waiting.from_dict(cast("dict[str, object]", waiting))
+        self._arrange()
 
     @classmethod
     def from_dict(cls, config: Config, data: Mapping[str, object]) -> Self:
         """The state from the data of `to_dict`."""
         machine = cls(config)
-        for name in PLAIN:
-            setattr(machine, name, data[name])
-        machine.arms = [Arm(*values) for values in cast("list[list[object]]", data["arms"])]  # type: ignore[arg-type]
-        machine.lease = Progress(*cast("list[int]", data["lease"]))
+        notes = cast("dict[str, object]", data["notes"])
+        machine._load(data, notes["waiting"])
+        for name in cast("list[str]", data.get("segments", []))[len(machine.parts) :]:
+            machine.add_segment(name)
+        parts = cast("list[Mapping[str, object]]", data.get("parts", []))
+        for part, values, waiting in zip(
+            machine.parts, parts, cast("list[object]", notes.get("parts", [])), strict=True
+        ):
+            part._load(values, waiting)
+        machine.stirred = set(range(len(parts)))
         machine.control = Group(*cast("list[int]", data["control"]))
         machine.treated = Group(*cast("list[int]", data["treated"]))
-        machine.frontier = Frontier(cast(int, data["frontier"]))
-        notes = cast("dict[str, object]", data["notes"])
+        machine.frontier.move(cast(int, data["frontier"]))
         machine.scanned = cast(int, notes["scanned"])
-        machine.waiting.from_dict(cast("dict[str, object]", notes["waiting"]))
-        machine._arrange()
         return machine
 
 

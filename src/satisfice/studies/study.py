@@ -17,7 +17,7 @@ from satisfice.studies.config import shown
 from satisfice.studies.machine import Machine
 from satisfice.studies.reader import number_of
 from satisfice.studies.records import Asked, Decision, Entry, Outcome, Reason, Row
-from satisfice.studies.serving import NOBODY, Whom, note, serve
+from satisfice.studies.serving import NOBODY, Whom, note, part_of, serve
 from satisfice.studies.storages.base import Transaction
 from satisfice.studies.transitions import moves
 
@@ -58,6 +58,7 @@ class Study(StudyChanger):
         key: str | None = None,
         exclude: Iterable[str] = (),
         available: Iterable[str] | None = None,
+        segment: str | None = None,
     ) -> Decision:
         """The next decision. It never waits for rewards and never refuses.
 
@@ -79,13 +80,15 @@ class Study(StudyChanger):
             others is served: the cheapest that is known to be good enough.
         available : names of arms, optional
             The arms that can be played now; the same as excluding all others.
+        segment : str, optional
+            The kind of traffic that the decision is for, in a study that has segments.
 
         Raises
         ------
         StudyClosed
             The study was ended.
         InvalidStudy
-            `exclude` names an arm that the study does not have, or leaves none.
+            `exclude` names an arm that the study does not have, or leaves none; or there is no such segment.
 
         Examples
         --------
@@ -97,13 +100,20 @@ class Study(StudyChanger):
         >>> study.ask(key="question 17").id == study.ask(key="question 17").id
         True
         """
-        if subject is None and session is None and key is None and not exclude and available is None:
+        if (
+            subject is None
+            and session is None
+            and key is None
+            and not exclude
+            and available is None
+            and segment is None
+        ):
             ready = self._ledger.take()
             if ready is not None:
                 return ready
             whom = NOBODY
         else:
-            whom = Whom(subject, key, session)
+            whom = Whom(subject, key, session, segment)
         return self._run(lambda tx: self._ask(tx, 1, whom, exclude, available)[0])
 
     def ask_many(
@@ -113,6 +123,7 @@ class Study(StudyChanger):
         key: str | None = None,
         exclude: Iterable[str] = (),
         available: Iterable[str] | None = None,
+        segment: str | None = None,
     ) -> list[Decision]:
         """`count` decisions in one transaction, the same that so many calls of `ask` would give.
 
@@ -120,7 +131,7 @@ class Study(StudyChanger):
         """
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:
             raise InvalidStudy(f"count = {count!r}; it must be a whole number of at least 0", parameter="count")
-        whom = Whom(None, key, None)
+        whom = Whom(key=key, segment=segment)
         return self._run(lambda tx: self._ask(tx, count, whom, exclude, available))
 
     def leased(self, *, seconds: float = 60.0, most: int = 10_000, patience: float = 2.0) -> LeasedStudy:
@@ -155,19 +166,22 @@ class Study(StudyChanger):
                 )
             if rows:
                 return [_decision(machine, row, Reason.KEY) for row in rows]
-        if whom.subject is not None:
-            row = tx.open_of(whom.subject)
-            if row is not None and row.arm not in without and not machine.arms[row.arm].retired:
-                return [_decision(machine, row, Reason.SUBJECT)]
         if not count:
             return []
         now = self._now(tx)
+        part = part_of(tx, whom, now) if machine.parts or whom.segment is not None else machine
+        if whom.subject is not None:
+            row = tx.open_of(whom.subject)
+            same = row is not None and row.segment == part.number
+            if row is not None and same and row.arm not in without and not machine.arms[row.arm].retired:
+                return [_decision(machine, row, Reason.SUBJECT)]
         self._expire(tx, now)
         self._watch(tx, now)
         # What is given back was not explored, and would be missing from the budget.
-        spare = tx.spare if whom is NOBODY and not without and self.config.budget is None else 0
+        alike = whom is NOBODY and part is machine
+        spare = tx.spare if alike and not without and self.config.budget is None else 0
         tx.spare = 0
-        served = serve(tx, count + spare, now, whom, without)
+        served = serve(tx, count + spare, now, whom, without, part)
         decisions = [_decision(machine, row, row.reason) for row in served]
         if spare:
             tx.later(lambda: self._ledger.stock_up(decisions[count:]))
@@ -255,7 +269,15 @@ class Study(StudyChanger):
 
         return self._enter(work) > 0
 
-    def record(self, arm: str, reward: float, cost: float | None = None, *, key: str | None = None) -> Decision:
+    def record(
+        self,
+        arm: str,
+        reward: float,
+        cost: float | None = None,
+        *,
+        key: str | None = None,
+        segment: str | None = None,
+    ) -> Decision:
         """Count a decision that somebody else made, with its reward: what it proves counts as if the study had made it.
 
         So a study can watch a router of your own before it is asked anything. With a `key`, saying it again changes
@@ -269,14 +291,14 @@ class Study(StudyChanger):
         >>> study.record("large", 1.0, cost=8.2, key="call 17").reason
         'recorded'
         """
-        call = self._call((arm, reward, cost, key))
+        call = self._call((arm, reward, cost, key, segment))
         return self._run(lambda tx: self._record(tx, [call]))[0]
 
     def record_many(self, calls: Iterable[Sequence[object]]) -> int:
         """Count many decisions that somebody else made, in their order and in one transaction.
 
-        Each is (arm, reward), (arm, reward, cost) or (arm, reward, cost, key), with None for what is not known. Answers
-        how many were new; those whose key is known are passed over.
+        Each is (arm, reward), (arm, reward, cost), (arm, reward, cost, key) or (arm, reward, cost, key, segment), with
+        None for what is not known. Answers how many were new; those whose key is known are passed over.
 
         Examples
         --------
@@ -293,11 +315,13 @@ class Study(StudyChanger):
         return sum(decision.reason == Reason.RECORDED for decision in made)
 
     def _call(self, call: Sequence[object]) -> tuple[str, float, float | None, Whom]:
-        arm, reward, cost, key, *more = (*call, None, None) if len(call) < 4 else call
-        if len(call) < 2 or (len(call) > 4 and more):
-            raise InvalidReward(f"{shown(call)} is no call: an arm, a reward, a cost and a key, such as ('small', 1.0)")
+        if not 2 <= len(call) <= 5:
+            raise InvalidReward(
+                f"{shown(call)} is no call: an arm, a reward, a cost, a key and a segment, such as ('small', 1.0)"
+            )
+        arm, reward, cost, key, segment = (*call, None, None, None)[:5]
         value, paid = self._reward(0, cast(float, reward)), self._cost(0, cast("float | None", cost))
-        return cast(str, arm), value, paid, Whom(None, cast("str | None", key), None)
+        return cast(str, arm), value, paid, Whom(key=cast("str | None", key), segment=cast("str | None", segment))
 
     def _record(self, tx: Transaction, calls: Iterable[tuple[str, float, float | None, Whom]]) -> list[Decision]:
         machine, now = tx.machine, self._now(tx)
@@ -425,7 +449,9 @@ class Study(StudyChanger):
 
 
 def _decision(machine: Machine, row: Asked | Row, reason: str) -> Decision:
-    return Decision(row.id, machine.arms[row.arm].name, str(reason), row.lease, row.subject, row.key, row.session)
+    segment = machine.segments[row.segment] if machine.parts else None
+    arm = machine.arms[row.arm].name
+    return Decision(row.id, arm, str(reason), row.lease, row.subject, row.key, row.session, segment)
 
 
 def _triples(rewards: object) -> Iterator[tuple[object, float, float | None]]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 # Callers without names; decisions for them are not taken from what one process has in advance.
-EVERYBODY = Whom(None, None, None)
+EVERYBODY = Whom()
 
 
 class Told(NamedTuple):

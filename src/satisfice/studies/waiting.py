@@ -66,7 +66,7 @@ class Waiting:
             self._of_lease(row)
         if row.reason == Reason.TRIAL:
             gap = self.trials.get(row.arm, (0, FIRST_TRIAL))[1]
-            self.trials[row.arm] = row.id + gap, min(2 * gap, LONGEST_GAP)
+            self.trials[row.arm] = self.machine.decisions + gap, min(2 * gap, LONGEST_GAP)
         if self.missed:
             self.missed.pop(row.arm, None)
 

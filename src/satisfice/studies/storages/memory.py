@@ -25,7 +25,20 @@ _REASON = {str(name): code for code, name in enumerate(_REASONS)}
 _OUTCOME = {str(name): code for code, name in enumerate(_OUTCOMES)}
 # What `forget` and `put_away` change.
 _CHANGED = (
-    *("_gone", "_arm", "_reason", "_lease", "_cost", "_extra", "_chance", "_asked_at", "_last", "_subjects", "_latest"),
+    *(
+        "_gone",
+        "_arm",
+        "_segment",
+        "_reason",
+        "_lease",
+        "_cost",
+        "_extra",
+        "_chance",
+        "_asked_at",
+        "_last",
+        "_subjects",
+        "_latest",
+    ),
     *("_sessions", "_latest_of", "_id", "_nth", "_outcome", "_before", "_reward", "_told", "_at", "_after"),
 )
 
@@ -51,7 +64,7 @@ class MemoryLedger(Ledger, Transaction):
         self._gone = 0
         self._arm, self._reason, self._lease = array("i"), array("b"), array("q")
         self._cost, self._extra, self._chance, self._asked_at = array("d"), array("d"), array("d"), array("d")
-        self._last = array("q")
+        self._last, self._segment = array("q"), array("i")
         self._subjects: dict[int, str] = {}
         self._latest: dict[str, int] = {}
         self._keys: dict[str, list[int]] = {}
@@ -150,7 +163,7 @@ class MemoryLedger(Ledger, Transaction):
 
     def _decision_columns(self) -> tuple[array[Any], ...]:
         return (
-            *(self._arm, self._reason, self._lease, self._cost, self._extra, self._chance, self._last),
+            *(self._arm, self._reason, self._lease, self._cost, self._extra, self._chance, self._last, self._segment),
             self._asked_at,
         )
 
@@ -173,6 +186,7 @@ class MemoryLedger(Ledger, Transaction):
             self._at[place],
             self._after[place],
             in_control(_REASONS[self._reason[number - 1 - self._gone]]),
+            self._segment[number - 1 - self._gone],
         )
 
     def _asked(self, number: int) -> Asked:
@@ -189,6 +203,7 @@ class MemoryLedger(Ledger, Transaction):
             self._sessions.get(number) if self._sessions else None,
             self._extra[place],
             self._chance[place],
+            self._segment[place],
         )
 
     def _row(self, number: int) -> Row:
@@ -255,7 +270,7 @@ class MemoryLedger(Ledger, Transaction):
     def add_decisions(self, rows: Sequence[Asked]) -> None:
         machine = self._machine
         for row in rows:
-            number, arm, reason, lease, cost, at, subject, key, session, extra, chance = row
+            number, arm, reason, lease, cost, at, subject, key, session, extra, chance, segment = row
             self._arm.append(arm)
             self._reason.append(_REASON[reason])
             self._lease.append(lease)
@@ -263,6 +278,7 @@ class MemoryLedger(Ledger, Transaction):
             self._extra.append(extra)
             self._chance.append(chance)
             self._last.append(-1)
+            self._segment.append(segment)
             if session is not None:
                 self._sessions[number] = session
                 self._latest_of[session] = number
@@ -319,7 +335,7 @@ class MemoryLedger(Ledger, Transaction):
         entries["_before"] = array("q", (moved.get(place, -1) for place in entries["_before"]))
         decisions = {
             name: getattr(self, name)[count:]
-            for name in ("_arm", "_reason", "_lease", "_cost", "_extra", "_chance", "_last", "_asked_at")
+            for name in ("_arm", "_reason", "_lease", "_cost", "_extra", "_chance", "_segment", "_last", "_asked_at")
         }
         decisions["_last"] = array("q", (moved.get(last, -1) for last in decisions["_last"]))
         names = {

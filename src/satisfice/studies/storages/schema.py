@@ -74,6 +74,7 @@ DECISIONS = Table(
     Column("session", Text),
     Column("extra", Double, nullable=False),
     Column("chance", Double, nullable=False),
+    Column("segment", Integer, nullable=False, server_default="0"),
     Column("token", String(16), nullable=False),
     **_PLAIN,
 )
@@ -95,6 +96,7 @@ REWARDS = Table(
     Column("at", Double, nullable=False),
     Column("after", _BIG, nullable=False),
     Column("control", Boolean),
+    Column("segment", Integer, nullable=False, server_default="0"),
     Column("token", String(16), nullable=False),
     UniqueConstraint("study_id", "decision_id", "nth"),
     sqlite_autoincrement=True,
@@ -187,12 +189,23 @@ def _pages(dialect: Dialect) -> list[str]:
     ]
 
 
+def _add_segments(connection: Any, lite: bool) -> None:
+    """Decisions and rewards have a segment since version 6; tables that were made by version 6 have it already."""
+    for table in ("satisfice_decisions", "satisfice_rewards"):
+        column = "segment INTEGER DEFAULT 0 NOT NULL"
+        if not lite:
+            connection.execute(f"ALTER TABLE {table} ADD COLUMN IF NOT EXISTS {column}")
+        elif all(row[1] != "segment" for row in connection.execute(f"PRAGMA table_info({table})").fetchall()):
+            connection.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
+
+
 # What brings a database up to a version: statements, and what moves the data.
 Step = tuple[int, Callable[[Dialect], list[str]], Callable[[Any, bool], None] | None]
 STEPS: tuple[Step, ...] = (
     (3, _tables, move_old_tables),
     (4, lambda dialect: [_sql(CreateTable(KEYS), dialect)], None),
     (5, _pages, None),
+    (6, lambda dialect: [], _add_segments),
 )
 VERSION = STEPS[-1][0]
 NEW_SCHEMA = "CREATE TABLE satisfice_schema (version INTEGER NOT NULL)"

@@ -18,6 +18,7 @@ DECISION = {
     "session": "text",
     "extra": "double precision",
     "chance": "double precision",
+    "segment": "int",
     "token": "text",
 }
 ENTRY = {
@@ -35,6 +36,7 @@ ENTRY = {
     "at": "double precision",
     "after": "bigint",
     "control": "boolean",
+    "segment": "int",
     "token": "text",
 }
 EVENT = {"study_id": "int", "seq": "bigint", "kind": "text", "data": "text", "at": "double precision", "token": "text"}

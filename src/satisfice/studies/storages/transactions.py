@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SNAPSHOT_EVERY = 1_000
 CHUNK = 5_000
 # Events after which decisions that were taken in advance are as good as before.
-INNER = ("make_lease", "judge", "start_anew")
+INNER = ("make_lease", "judge", "start_anew", "add_segment")
 
 
 class SQLView(View):
