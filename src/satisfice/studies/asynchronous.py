@@ -102,9 +102,10 @@ class AsyncStudy:
         key: str | None = None,
         exclude: Iterable[str] = (),
         available: Iterable[str] | None = None,
+        segment: str | None = None,
     ) -> Decision:
         """`Study.ask`."""
-        terms = {"subject": subject, "session": session, "key": key}
+        terms = {"subject": subject, "session": session, "key": key, "segment": segment}
         return await self._call(self.study.ask, **terms, exclude=exclude, available=available)
 
     async def ask_many(
@@ -114,9 +115,11 @@ class AsyncStudy:
         key: str | None = None,
         exclude: Iterable[str] = (),
         available: Iterable[str] | None = None,
+        segment: str | None = None,
     ) -> list[Decision]:
         """`Study.ask_many`."""
-        return await self._call(self.study.ask_many, count, key=key, exclude=exclude, available=available)
+        terms = {"key": key, "segment": segment}
+        return await self._call(self.study.ask_many, count, **terms, exclude=exclude, available=available)
 
     async def tell(self, decision_id: int, reward: float, cost: float | None = None, *, correct: bool = False) -> bool:
         """`Study.tell`."""
@@ -135,9 +138,17 @@ class AsyncStudy:
         """`Study.abandon`."""
         return await self._call(self.study.abandon, decision_id)
 
-    async def record(self, arm: str, reward: float, cost: float | None = None, *, key: str | None = None) -> Decision:
+    async def record(
+        self,
+        arm: str,
+        reward: float,
+        cost: float | None = None,
+        *,
+        key: str | None = None,
+        segment: str | None = None,
+    ) -> Decision:
         """`Study.record`."""
-        return await self._call(self.study.record, arm, reward, cost, key=key)
+        return await self._call(self.study.record, arm, reward, cost, key=key, segment=segment)
 
     async def record_many(self, calls: Iterable[Sequence[object]]) -> int:
         """`Study.record_many`."""
