@@ -82,9 +82,11 @@ class Machine(StudyState):
         bills = sum(arm.bills for arm in self.arms)
         if bills < self._next_look:
             return False
-        self._next_look = math.ceil(1.1 * bills) + 1
         self.arrange()
-        return self.seen != self.order
+        if self.seen != self.order:
+            return True
+        self._next_look = math.ceil(1.1 * bills) + 1
+        return False
 
     @property
     def committed(self) -> bool:

@@ -160,6 +160,7 @@ class _Stage:
         self.ledger = self.study._ledger
         config = self.study.config
         self.plain = not self.sessions and not self.failing and config.budget is None and not config.holdout
+        self.plain &= config.costs == "fixed"  # a told cost may change the order of the arms, and end the lease
 
     def play_until(self, stop: int) -> None:
         """Make decisions, and tell what is due between them."""

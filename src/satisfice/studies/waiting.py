@@ -184,6 +184,7 @@ class Waiting:
     def _guess(self) -> tuple[int, int]:
         """What the rule would do if all that is outstanding came in as expected, and how often."""
         machine = self.machine
+        machine.arrange()
         policy = type(machine.config.policy)
         state, rng = machine.state, np.random.Generator(np.random.PCG64(machine.decisions))
         pulls, totals, outstanding = state.pulls.copy(), state.totals.copy(), 0
