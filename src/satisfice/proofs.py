@@ -287,8 +287,12 @@ def refuter(case: Case, levels: Floats, i: int, rivals: Ints) -> int:
     >>> [refuter(case, np.full(3, 5.0), i, np.arange(3)) for i in range(3)]
     [1, -1, -1]
     """
+    arms, high = len(case.costs), float(case.highs[i])
     for j in rivals:
-        if j != i and against(case, i, j) >= needed(levels, i, j):
+        # One that the arm keeps up with by its mean cannot refute it.
+        if j == i or (j < arms and high >= case.scale * case.means[j]):
+            continue
+        if against(case, i, j) >= needed(levels, i, j):
             return int(j)
     return -1
 

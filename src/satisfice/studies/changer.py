@@ -110,8 +110,8 @@ class StudyChanger(StudyReader):
 
         def work(tx: Transaction) -> bool:
             machine, now = tx.machine, self._now(tx)
-            if going:
-                self._going(machine)
+            if going and machine.ended:
+                raise self._ended()
             data = change(machine)
             if data is None:
                 return False
@@ -161,6 +161,8 @@ class StudyChanger(StudyReader):
     def _watch(self, tx: Transaction, now: float) -> None:
         """Look at the verdicts if it is time to, and note that the rule is a newer one."""
         machine = tx.machine
+        if not machine.eventful:
+            return
         newest = type(self.config.policy).version
         if machine.version != newest:
             tx.add_event(Event(machine.seq + 1, "start_anew", {"version": newest}, now))
@@ -183,9 +185,8 @@ class StudyChanger(StudyReader):
         if facts != part.facts or part.corrections != part.facts_corrections:
             tx.add_event(part.event("judge", {"facts": facts, "corrections": part.corrections}, now))
 
-    def _going(self, machine: Machine) -> None:
-        if machine.ended:
-            raise StudyClosed(f"the study {self.name!r} was ended", hint=Hint.REOPEN)
+    def _ended(self) -> StudyClosed:
+        return StudyClosed(f"the study {self.name!r} was ended", hint=Hint.REOPEN)
 
 
 def _counted(machine: Machine) -> dict[str, object]:

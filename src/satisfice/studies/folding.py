@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from satisfice.studies.config import Config
-from satisfice.studies.counts import units
 from satisfice.studies.machine import Machine
 from satisfice.studies.records import Row
 
@@ -37,6 +36,8 @@ def fold(config: Config, view: View, frontier: int | None = None) -> Machine:
 def advance(machine: Machine, view: View) -> None:
     """Bring the frontier of a caught up machine forward."""
     frontier, config = machine.frontier, machine.config
+    if frontier.step() and config.mature_after is None:
+        return
     mature = NEVER if config.mature_after is None else view.today - config.mature_after
     if frontier.last >= machine.decisions or (
         mature == NEVER and frontier.last < frontier.read and frontier.last + 1 not in frontier.ahead
@@ -44,7 +45,7 @@ def advance(machine: Machine, view: View) -> None:
         return
 
     def worth(row: Row) -> int | None:
-        return None if row.reward is None else units(config.scale(row.reward))
+        return None if row.reward is None else machine.units_of(row.reward)
 
     def rows(first: int, last: int) -> Iterator[Row]:
         return view.rows(first, last)

@@ -48,10 +48,17 @@ class Frontier:
             arm.sure_pulls += old is None
             arm.sure_total += new - (old or 0)
 
-    def asked(self, decision: int) -> None:
-        """A decision was handed out, and is open."""
-        if self.read == decision - 1:
-            self.read = decision
+    def step(self) -> bool:
+        """Go as far as decisions are known to be settled; answers whether the next one is known to be open."""
+        ahead, following = self.ahead, self.last + 1
+        while following in ahead:
+            arm, counted = ahead.pop(following)
+            if counted is not None:
+                arm.sure_pulls += 1
+                arm.sure_total += counted
+            self.last = following
+            following += 1
+        return following <= self.read
 
     def advance(
         self,

@@ -29,6 +29,7 @@ from satisfice.studies.records import Event, Reason
 from satisfice.studies.state import FORMAT, Facts, StudyState
 from satisfice.studies.waiting import Waiting
 
+OF_THE_LEASE = str(Reason.LEASE)  # as plain text: looking a member up costs more than choosing an arm
 # An arm without rewards is served in place of others so often at most.
 FEW = 8
 
@@ -39,6 +40,7 @@ class Machine(StudyState):
     def __init__(self, config: Config, whole: Self | None = None) -> None:
         self.waiting = Waiting(self)
         self._rng: np.random.Generator | None = None
+        self._rule = type(config.policy)
         self._next_look = 0  # at the order by cost, once so many costs were told
         super().__init__(config, whole)
 
@@ -100,6 +102,19 @@ class Machine(StudyState):
     @property
     def _learns(self) -> bool:
         return type(self.config.policy).learn is not Policy.learn
+
+    @property
+    def eventful(self) -> bool:
+        """Whether there is anything to look after but decisions: a newer rule, arms that do not answer, verdicts."""
+        if self.parts:
+            return bool(self.stirred) or self.version != self._rule.version
+        waiting = self.waiting
+        return (
+            self.news >= self.patience
+            or self.corrections != self.facts_corrections
+            or self.version != self._rule.version
+            or bool(waiting.silent or waiting.extras or waiting.missed or self.resting)
+        )
 
     def decide(self, at: float) -> Event:
         """Ask the rule for a lease: the event that says what it wants and what it remembers from now on."""
@@ -177,13 +192,16 @@ class Machine(StudyState):
         every = self._swept
         return every[lease.handed % len(every)] if lease.handed < lease.pulls * len(every) else None
 
-    def choose(self, exclude: Collection[int] = ()) -> tuple[int, Reason]:
+    def choose(self, exclude: Collection[int] = ()) -> tuple[int, str]:
         """The arm of the next decision, and why."""
+        lease = self.lease
+        if lease.arm >= 0 and lease.handed < lease.pulls and not self.resting and not exclude:  # nearly always
+            return lease.arm, OF_THE_LEASE
         trial = self.waiting.trial() if self.resting else None
         if trial is not None and trial not in exclude:
             return trial, Reason.TRIAL
         wanted = self.wanted
-        arm, reason = self.waiting.choose() if wanted is None else (wanted, Reason.LEASE)
+        arm, reason = self.waiting.choose() if wanted is None else (wanted, OF_THE_LEASE)
         if arm in self.resting:  # the reference arm
             exclude = {*exclude, *self.resting}
             if all(i in exclude for i in self.active):

@@ -40,6 +40,7 @@ class StudyReader:
         if clock is not None:
             ledger.clock = clock
         self._open = True
+        self._expires = ledger.config.expire_after is not None
 
     # 1. What it is
 
@@ -231,7 +232,9 @@ class StudyReader:
 def number_of(decision_id: object) -> int:
     """A decision id: a whole number, NumPy's included, or the text of one."""
     number = -1
-    if isinstance(decision_id, str):
+    if type(decision_id) is int:  # nearly always
+        number = decision_id
+    elif isinstance(decision_id, str):
         number = int(decision_id) if decision_id.isdecimal() else -1
     elif isinstance(decision_id, Integral) and not isinstance(decision_id, bool):
         number = int(decision_id)

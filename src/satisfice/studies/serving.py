@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from satisfice.errors import InvalidStudy
 from satisfice.studies.config import OTHER, Config, check_text, shown
 from satisfice.studies.machine import Machine
-from satisfice.studies.records import Asked, Reason, Row
+from satisfice.studies.records import Asked, Reason, Row, made
 from satisfice.studies.storages.base import Transaction
 from satisfice.words import shorten
 
@@ -53,6 +53,23 @@ def part_of(tx: Transaction, whom: Whom, now: float) -> Machine:
     raise InvalidStudy(f"segment = {shown(name)}; the segments of the study are {known}", parameter="segment")
 
 
+def plain(machine: Machine) -> bool:
+    """Whether every decision is the policy's own choice."""
+    return not machine.guarded and not machine.paused
+
+
+def serve_next(tx: Transaction, now: float) -> Asked:
+    """Hand out one decision of the policy's own choice, for nobody in particular: what `serve` does, nearly always."""
+    machine = tx.machine
+    if machine.lease_due:
+        tx.add_event(machine.decide(now))
+    arm, reason = machine.choose()
+    values = (machine.decisions + 1, arm, reason, machine.lease.number, machine.price(arm), now, None, None, None)
+    row = made(Asked, (*values, 0.0, 1.0, 0))
+    tx.add_decisions((row,))
+    return row
+
+
 def serve(
     tx: Transaction, count: int, now: float, whom: Whom, without: Sequence[int], part: Machine | None = None
 ) -> list[Asked]:
@@ -60,14 +77,14 @@ def serve(
     machine = tx.machine
     config, part = machine.config, part or machine
     segment = part.number
-    plain = config.budget is None and not config.holdout and not machine.paused and whom.session is None
+    own = plain(machine) and whom.session is None
     served: list[Asked] = []
     while len(served) < count:
         if part.lease_due and not machine.paused:
             tx.add_event(part.decide(now))
         number, lease = machine.decisions + 1, part.lease
-        block = min(part.block(without), count - len(served)) if plain else 1
-        if block > 1 or plain:
+        block = min(part.block(without), count - len(served)) if own else 1
+        if block > 1 or own:
             arm, reason = (lease.arm, Reason.LEASE) if block > 1 else part.choose(without)
             terms = arm, reason, lease.number, part.price(arm), now, whom.subject, whom.key, whom.session
             rows = [Asked(number + i, *terms, segment=segment) for i in range(max(block, 1))]
@@ -87,7 +104,8 @@ def _guarded(tx: Transaction, part: Machine, number: int, now: float, whom: Whom
     base = _baseline(machine)
     extra, chance = 0.0, 1.0
     if machine.paused and base is not None:
-        arm, reason = (base, Reason.PAUSED) if base not in without else (part.standin(without), Reason.STANDIN)
+        standin = base in without
+        arm, reason = part.standin(without) if standin else base, str(Reason.STANDIN if standin else Reason.PAUSED)
     else:
         arm, reason, extra = _own(tx, part, whom, now, without)
         if config.holdout and base is not None and base not in without:
@@ -112,7 +130,7 @@ def _guarded(tx: Transaction, part: Machine, number: int, now: float, whom: Whom
     )
 
 
-def _own(tx: Transaction, part: Machine, whom: Whom, now: float, without: Sequence[int]) -> tuple[int, Reason, float]:
+def _own(tx: Transaction, part: Machine, whom: Whom, now: float, without: Sequence[int]) -> tuple[int, str, float]:
     """What the study itself serves, why, and what that costs beyond the arm that would win now."""
     kept = _session(tx, part, whom, now, without)
     if kept is not None:

@@ -10,8 +10,9 @@ the order in which rewards are read. `satisfice.studies.machine` adds what the r
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple
+from functools import lru_cache
 from typing import TYPE_CHECKING, Self, cast
 
 from satisfice.errors import Hint, InvalidStudy
@@ -59,7 +60,10 @@ class StudyState:
         self.resting: list[int] = []  # arms that do not answer
         self.explored = 0  # what finding out has cost, in units
         self.control, self.treated = Group(), Group()
+        # What a reward counts, in units.
+        self.units_of: Callable[[float], int] = lru_cache(maxsize=1024)(lambda reward: units(config.scale(reward)))
         self._groups = whole is None and config.baseline is not None
+        self.guarded = config.budget is not None or config.holdout > 0  # not every decision is the policy's own choice
         self.corrections = 0  # entries that replaced a counted reward
         self.facts: Facts = []  # what is proved, as of the last look
         self.facts_corrections = 0
@@ -193,8 +197,9 @@ class StudyState:
         cost = units(row.cost)
         arm.spent += cost
         if self.whole is self:
-            self.decisions = row.id
-            self.frontier.asked(row.id)
+            frontier, self.decisions = self.frontier, row.id
+            if frontier.read == row.id - 1:  # it is open
+                frontier.read = row.id
             if row.extra:
                 self.explored += units(row.extra)
             if self._groups:
@@ -204,19 +209,21 @@ class StudyState:
                 return
         else:
             self.decisions += 1
-        self.lease.handed += self.handed_by(row)
+        lease = self.lease
+        if row.lease == lease.number:
+            lease.handed += row.reason in OF_LEASE and lease.pulls > 0
         self.waiting.asked(row)
 
     def handed_by(self, row: Asked | Row) -> bool:
         """Whether a decision is one of those that the lease has handed out."""
         lease = self.lease
-        return row.lease == lease.number and lease.pulls > 0 and row.reason in OF_LEASE
+        return lease.pulls > 0 and row.lease == lease.number and row.reason in OF_LEASE
 
     def enter(self, entry: Entry) -> None:
         """Count what became of a decision."""
-        arm, scale = self.arms[entry.arm], self.config.scale
-        old = None if entry.was_reward is None else units(scale(entry.was_reward))
-        new = None if entry.reward is None else units(scale(entry.reward))
+        arm, reward, was = self.arms[entry.arm], entry.reward, entry.was_reward
+        old = None if was is None else self.units_of(was)
+        new = None if reward is None else self.units_of(reward)
         if entry.was != "open" or entry.outcome != "told":  # seldom
             arm.dropped += _nothing(entry.outcome, new) - _nothing(entry.was, old)
             if entry.outcome == Outcome.UNUSED:

@@ -16,8 +16,8 @@ from satisfice.studies.changer import StudyChanger
 from satisfice.studies.config import shown
 from satisfice.studies.machine import Machine
 from satisfice.studies.reader import number_of
-from satisfice.studies.records import Asked, Decision, Entry, Outcome, Reason, Row
-from satisfice.studies.serving import NOBODY, Whom, note, part_of, serve
+from satisfice.studies.records import REASON_TEXT, Asked, Decision, Entry, Outcome, Reason, Row, made
+from satisfice.studies.serving import NOBODY, Whom, note, part_of, plain, serve, serve_next
 from satisfice.studies.storages.base import Transaction
 from satisfice.studies.transitions import moves
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 # Overdue decisions are expired this many at a time, so that no single `ask` pays for a long pause.
 EXPIRE_AT_ONCE = 256
 
+
+TOLD_IT = Outcome.TOLD  # looking a member up takes time
 
 # A process that only tells looks after the study when it has told this often.
 TOLD = 256
@@ -111,9 +113,10 @@ class Study(StudyChanger):
             ready = self._ledger.take()
             if ready is not None:
                 return ready
-            whom = NOBODY
-        else:
-            whom = Whom(subject, key, session, segment)
+            if not self._open:
+                self._usable()
+            return self._ledger.run(self._next)
+        whom = Whom(subject, key, session, segment)
         return self._run(lambda tx: self._ask(tx, 1, whom, exclude, available)[0])
 
     def ask_many(
@@ -152,12 +155,24 @@ class Study(StudyChanger):
 
         return LeasedStudy(StudySource(self), seconds=seconds, most=most, patience=patience)
 
+    def _next(self, tx: Transaction) -> Decision:
+        """One decision for nobody in particular."""
+        machine = tx.machine
+        if machine.ended or tx.spare or self._expires or machine.parts or not plain(machine):
+            return self._ask(tx, 1, NOBODY, (), None)[0]
+        now = tx.now if self._clock is None else self._now(tx)
+        if machine.eventful:
+            self._watch(tx, now)
+        row = serve_next(tx, now)
+        return _decision(machine, row, row.reason)
+
     def _ask(
         self, tx: Transaction, count: int, whom: Whom, exclude: Iterable[str], available: Iterable[str] | None
     ) -> list[Decision]:
-        machine = tx.machine
-        self._going(machine)
-        without = self._without(machine, exclude, available)
+        machine, config = tx.machine, self._ledger.config
+        if machine.ended:
+            raise self._ended()
+        without = self._without(machine, exclude, available) if exclude or available is not None else ()
         if whom.key is not None:
             rows = tx.of_key(whom.key)
             if rows and len(rows) != count:
@@ -168,23 +183,25 @@ class Study(StudyChanger):
                 return [_decision(machine, row, Reason.KEY) for row in rows]
         if not count:
             return []
-        now = self._now(tx)
+        now = tx.now if self._clock is None else self._now(tx)
         part = part_of(tx, whom, now) if machine.parts or whom.segment is not None else machine
         if whom.subject is not None:
             row = tx.open_of(whom.subject)
             same = row is not None and row.segment == part.number
             if row is not None and same and row.arm not in without and not machine.arms[row.arm].retired:
                 return [_decision(machine, row, Reason.SUBJECT)]
-        self._expire(tx, now)
+        if config.expire_after is not None:
+            self._expire(tx, now)
         self._watch(tx, now)
         # What is given back was not explored, and would be missing from the budget.
         alike = whom is NOBODY and part is machine
-        spare = tx.spare if alike and not without and self.config.budget is None else 0
+        spare = tx.spare if alike and not without and config.budget is None else 0
         tx.spare = 0
         served = serve(tx, count + spare, now, whom, without, part)
         decisions = [_decision(machine, row, row.reason) for row in served]
-        if spare:
-            tx.later(lambda: self._ledger.stock_up(decisions[count:]))
+        if not spare:
+            return decisions
+        tx.later(lambda: self._ledger.stock_up(decisions[count:]))
         return decisions[:count]
 
     # 5. Tell
@@ -226,8 +243,18 @@ class Study(StudyChanger):
         (True, False)
         """
         number = number_of(decision_id)
-        values = {number: (self._reward(number, reward), self._cost(number, cost))}
-        return self._enter(lambda tx: self._tell(tx, values, correct)) > 0
+        value, paid = self._reward(number, reward), self._cost(number, cost)
+
+        def work(tx: Transaction) -> list[Entry]:
+            row = tx.get(number)
+            if row is None:
+                raise self._unknown(number)
+            if not moves(row, TOLD_IT, value, paid, correct):
+                return []
+            now, last = tx.now if self._clock is None else self._now(tx), self._last(tx)
+            return [row.becomes(TOLD_IT, value, paid, now, last if last > number else number)]
+
+        return self._enter(work) > 0
 
     def tell_many(
         self,
@@ -263,7 +290,9 @@ class Study(StudyChanger):
         number = number_of(decision_id)
 
         def work(tx: Transaction) -> list[Entry]:
-            row = self._find(tx, (number,))[number]
+            row = tx.get(number)
+            if row is None:
+                raise self._unknown(number)
             new = moves(row, Outcome.ABANDONED, None)
             return [row.becomes(Outcome.ABANDONED, None, None, self._now(tx), self._last(tx))] if new else []
 
@@ -325,7 +354,8 @@ class Study(StudyChanger):
 
     def _record(self, tx: Transaction, calls: Iterable[tuple[str, float, float | None, Whom]]) -> list[Decision]:
         machine, now = tx.machine, self._now(tx)
-        self._going(machine)
+        if machine.ended:
+            raise self._ended()
         made = []
         for arm, value, paid, whom in calls:
             known = tx.of_key(whom.key) if whom.key is not None else []
@@ -352,8 +382,11 @@ class Study(StudyChanger):
         rows = tx.find(wanted)
         for number in wanted:
             if number not in rows:
-                raise UnknownDecision(f"the study {self.name!r} never handed out a decision {number!r}")
+                raise self._unknown(number)
         return rows
+
+    def _unknown(self, number: int) -> UnknownDecision:
+        return UnknownDecision(f"the study {self.name!r} never handed out a decision {number!r}")
 
     def _enter(self, work: Callable[[Transaction], list[Entry]]) -> int:
         """Log what became of decisions; answers with how many."""
@@ -365,7 +398,9 @@ class Study(StudyChanger):
                 self._watch(tx, self._now(tx))
             return len(entries)
 
-        done = self._run(enter, lock=False)
+        if not self._open:
+            self._usable()
+        done = self._ledger.run(enter, lock=False)
         if self._ledger.told >= TOLD:
             self._run(lambda tx: self._watch(tx, self._now(tx)))
         return done
@@ -414,11 +449,10 @@ class Study(StudyChanger):
             value = float(reward)
         except (TypeError, ValueError):
             value = math.nan
-        what = f"numbers from {config.low:g} to {config.high:g}"
-        known = config.low <= value <= config.high
-        if config.binary:
-            what, known = f"{config.low:g} or {config.high:g}", value in (config.low, config.high)
+        known = value in (config.low, config.high) if config.binary else config.low <= value <= config.high
         if not known:
+            how = "{:g} or {:g}" if config.binary else "numbers from {:g} to {:g}"
+            what = how.format(config.low, config.high)
             raise InvalidReward(f"reward = {shown(reward)} of decision {number}; this study takes {what}")
         return value
 
@@ -437,8 +471,6 @@ class Study(StudyChanger):
 
     def _without(self, machine: Machine, exclude: Iterable[str], available: Iterable[str] | None) -> Sequence[int]:
         """The arms that cannot be played."""
-        if not exclude and available is None:
-            return ()
         without = {machine.index(name) for name in ((exclude,) if isinstance(exclude, str) else tuple(exclude))}
         if available is not None:
             names = (available,) if isinstance(available, str) else tuple(available)
@@ -451,7 +483,7 @@ class Study(StudyChanger):
 def _decision(machine: Machine, row: Asked | Row, reason: str) -> Decision:
     segment = machine.segments[row.segment] if machine.parts else None
     arm = machine.arms[row.arm].name
-    return Decision(row.id, arm, str(reason), row.lease, row.subject, row.key, row.session, segment)
+    return made(Decision, (row.id, arm, REASON_TEXT[reason], row.lease, row.subject, row.key, row.session, segment))
 
 
 def _triples(rewards: object) -> Iterator[tuple[object, float, float | None]]:

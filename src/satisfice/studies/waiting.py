@@ -63,17 +63,18 @@ class Waiting:
     def asked(self, row: Asked) -> None:
         """A decision was handed out."""
         if row.lease == self.machine.lease.number:
-            self._of_lease(row)
-        if row.reason == Reason.TRIAL:
+            if row.reason == "lease":
+                self.last = row.id
+            else:
+                self._beside(row)
+        if row.reason == "trial":
             gap = self.trials.get(row.arm, (0, FIRST_TRIAL))[1]
             self.trials[row.arm] = self.machine.decisions + gap, min(2 * gap, LONGEST_GAP)
         if self.missed:
             self.missed.pop(row.arm, None)
 
-    def _of_lease(self, row: Asked) -> None:
-        if row.reason == Reason.LEASE:
-            self.last = row.id
-            return
+    def _beside(self, row: Asked) -> None:
+        """A decision was handed out that is none of those that the policy asked for."""
         self.last = self.last or row.id - 1
         self.later += 1
         if row.reason == Reason.EXTRA:
@@ -103,7 +104,7 @@ class Waiting:
     @property
     def restless(self) -> bool:
         """Whether it is worth asking which arms should rest."""
-        return bool(self.silent or self.missed or self.machine.resting or self.extras >= SILENT)
+        return self.extras >= SILENT or bool(self.silent or self.missed or self.machine.resting)
 
     def resting(self) -> list[int]:
         """The arms that should rest now."""
@@ -156,7 +157,7 @@ class Waiting:
 
     # While rewards are outstanding
 
-    def choose(self) -> tuple[int, Reason]:
+    def choose(self) -> tuple[int, str]:
         """The arm of the next decision when every pull of the lease is handed out."""
         lost = self._lost()
         if lost is not None:

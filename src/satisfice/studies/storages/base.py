@@ -35,6 +35,10 @@ class View(ABC):
     def find(self, ids: Sequence[int]) -> dict[int, Row]:
         """The decisions with these ids and what became of them; unknown ids are missing from the answer."""
 
+    def get(self, number: int) -> Row | None:
+        """The decision with this id and what became of it; None where there is none."""
+        return self.find((number,)).get(number)
+
     @abstractmethod
     def rows(self, first: int = 1, last: int | None = None) -> Iterator[Row]:
         """The decisions from `first` to `last` and what became of them, in order."""

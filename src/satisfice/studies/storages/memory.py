@@ -10,17 +10,30 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from itertools import islice
-from typing import Any
+from threading import get_ident
+from typing import Any, cast
 
 from satisfice.errors import Hint, InvalidStudy, StorageBusy, StudyExists, UnknownStudy
 from satisfice.studies.config import Config
 from satisfice.studies.folding import advance, fold
 from satisfice.studies.machine import Machine
-from satisfice.studies.records import Asked, Decision, Entry, Event, Outcome, Reason, Row, in_control
-from satisfice.studies.series import Point, due, point_of, stride, thinned
+from satisfice.studies.records import (
+    ASKED_FIELDS,
+    Asked,
+    Decision,
+    Entry,
+    Event,
+    Outcome,
+    Reason,
+    Row,
+    in_control,
+    made,
+)
+from satisfice.studies.series import FIRST, Point, due, point_of, stride, thinned
 from satisfice.studies.storages.base import Ledger, Storage, T, Transaction, View, time_of
 
 _REASONS, _OUTCOMES = tuple(Reason), tuple(Outcome)
+_OPEN = tuple(Row._field_defaults[name] for name in Row._fields[ASKED_FIELDS:])
 _REASON = {str(name): code for code, name in enumerate(_REASONS)}
 _OUTCOME = {str(name): code for code, name in enumerate(_OUTCOMES)}
 # What `forget` and `put_away` change.
@@ -50,13 +63,15 @@ class MemoryLedger(Ledger, Transaction):
     transaction half done, the log is cut to what it was and the machine is made anew from it.
     """
 
+    machine: Machine = cast(Machine, None)
+
     def __init__(self, config: Config, storage: MemoryStorage, study: int) -> None:
         self.config, self.storage = config, storage
         self.study, self.token = study, secrets.token_hex(8)
         self.timeout = 60.0
         self.now = 0.0
         self.locked = True
-        self._machine = Machine(config)
+        self.machine = Machine(config)
         self._lock = threading.Lock()
         self._owner = 0  # the thread that is in a transaction
         self._whole = True
@@ -79,46 +94,48 @@ class MemoryLedger(Ledger, Transaction):
         self._kept: dict[str, Any] = {}  # what the transaction has taken something out of, as it was
 
     @property
-    def machine(self) -> Machine:
-        return self._machine
-
-    @property
     def today(self) -> float:
         return time_of(self.clock, self.now)
 
     # Transactions
 
     def run(self, work: Callable[[Transaction], T], *, lock: bool = True) -> T:
-        if self._owner == threading.get_ident():
+        me = get_ident()
+        if self._owner == me:
             raise StorageBusy(f"the study {self.config.name!r} is used from within a call of its own")
         # An interrupt cannot come between a `with` and its lock, as it can between `acquire` and what follows.
         with self._lock:
-            self._owner = threading.get_ident()
+            self._owner = me
             try:
-                return self._transact(work)
+                if not self._whole:
+                    self._mend()
+                self._sizes = len(self._asked_at), len(self._after), len(self._events)
+                self.now = time.time()
+                if self._kept:
+                    self._kept.clear()
+                self._whole = self._given = False
+                try:
+                    answer = work(self)
+                except BaseException:
+                    self._whole = not self._kept and self._sizes == (len(self._arm), len(self._id), len(self._events))
+                    raise
+                self._whole = True
+                if len(self._asked_at) != self._sizes[0]:
+                    self._keep_point()
+                return answer
             finally:
                 self._owner = 0
 
-    def _transact(self, work: Callable[[Transaction], T]) -> T:
-        if not self._whole:
-            self._mend()
-        self._sizes = len(self._asked_at), len(self._after), len(self._events)
-        self.now = time.time()
-        self._kept.clear()
-        self._whole = self._given = False
-        try:
-            answer = work(self)
-        except BaseException:
-            self._whole = not self._kept and self._sizes == (len(self._arm), len(self._id), len(self._events))
-            raise
-        self._whole = True
-        before, after = self._sizes[0] + self._gone, self._machine.decisions
+    def _keep_point(self) -> None:
+        """Keep a point of the series, if one is due."""
+        before, after = self._sizes[0] + self._gone, self.machine.decisions
+        if 0 < before == after - 1 and after % FIRST:  # nearly always
+            return
         place = due(before, after) if after > before else None
         if place is not None and not self._given:
-            self._points[place] = point_of(self._machine, place, self._asked_at[-1])
+            self._points[place] = point_of(self.machine, place, self._asked_at[-1])
             if stride(before) != stride(after):
                 self._points = {place: self._points[place] for place in thinned(self._points, after)}
-        return answer
 
     def look(self, work: Callable[[View], T]) -> T:
         return self.run(work)
@@ -147,7 +164,7 @@ class MemoryLedger(Ledger, Transaction):
             self._last[place] = -1
         for place, number in enumerate(self._id):
             self._last[number - 1 - self._gone] = place
-        self._machine = fold(self.config, self)
+        self.machine = fold(self.config, self)
         self._whole = True
 
     def _keep(self) -> None:
@@ -157,7 +174,7 @@ class MemoryLedger(Ledger, Transaction):
 
     def repair(self) -> None:
         def work(tx: Transaction) -> None:
-            self._machine = fold(self.config, self)
+            self.machine = fold(self.config, self)
 
         self.run(work)
 
@@ -190,8 +207,11 @@ class MemoryLedger(Ledger, Transaction):
         )
 
     def _asked(self, number: int) -> Asked:
+        return made(Asked, self._values(number))
+
+    def _values(self, number: int) -> tuple[object, ...]:
         place = number - 1 - self._gone
-        return Asked(
+        return (
             number,
             self._arm[place],
             _REASONS[self._reason[place]],
@@ -207,18 +227,21 @@ class MemoryLedger(Ledger, Transaction):
         )
 
     def _row(self, number: int) -> Row:
-        asked = self._asked(number)
         last = self._last[number - 1 - self._gone]
         if last < 0:
-            return Row(*asked)
-        return Row(
-            *asked,
+            return made(Row, (*self._values(number), *_OPEN))
+        values = (
+            *self._values(number),
             _OUTCOMES[self._outcome[last]],
             _known(self._reward[last]),
             _known(self._told[last]),
             self._nth[last],
             self._at[last],
         )
+        return made(Row, values)
+
+    def get(self, number: int) -> Row | None:
+        return self._row(number) if self._gone < number <= self._gone + len(self._arm) else None
 
     def find(self, ids: Sequence[int]) -> dict[int, Row]:
         first, last = self._gone + 1, self._gone + len(self._arm)
@@ -268,7 +291,7 @@ class MemoryLedger(Ledger, Transaction):
     # Writing: the log first, then the machine
 
     def add_decisions(self, rows: Sequence[Asked]) -> None:
-        machine = self._machine
+        machine = self.machine
         for row in rows:
             number, arm, reason, lease, cost, at, subject, key, session, extra, chance, segment = row
             self._arm.append(arm)
@@ -294,13 +317,13 @@ class MemoryLedger(Ledger, Transaction):
     def add_event(self, event: Event) -> None:
         self._events.append(event)
         try:
-            self._machine.happen(event)
+            self.machine.happen(event)
         except InvalidStudy:  # refused, and nothing has changed
             self._events.pop()
             raise
 
     def add_entries(self, entries: Sequence[Entry]) -> None:
-        machine = self._machine
+        machine = self.machine
         for entry in entries:
             place = entry.id - 1 - self._gone
             self._id.append(entry.id)
