@@ -90,10 +90,10 @@ def test_bands_are_the_intervals_of_a_status(storage: Storage) -> None:
     def look(view: View) -> None:
         evidence, points = Evidence(view.machine), view.series()
         assert points[-1].decisions == 208
+        low, high = bands(points, [evidence.allowed(arm) for arm in range(3)])
+        assert np.all(low <= high)
         for arm in range(3):
-            low, high = bands(points, arm, evidence.allowed(arm))
-            assert (low[-1], high[-1]) == pytest.approx(evidence.interval(evidence.rank[arm]), abs=1e-9)
-            assert np.all(low <= high)
+            assert (low[arm, -1], high[arm, -1]) == pytest.approx(evidence.interval(evidence.rank[arm]), abs=1e-9)
 
     study._look(look)
 
@@ -102,9 +102,9 @@ def test_bands_at_the_ends() -> None:
     """No reward, only losses, only wins: as `interval` says."""
     cases = [(0, 0.0), (5, 0.0), (5, 5.0), (1000, 1000.0), (1000, 3.5)]
     points = [Point(0, 1, 0.0, (Sums(n, n, 0, total, n, total, 0.0, 0.0),)) for n, total in cases]
-    low, high = bands(points, 0, 0.01)
+    low, high = bands(points, [0.01])
     for k, (n, total) in enumerate(cases):
-        assert (low[k], high[k]) == pytest.approx(interval(n, total / max(n, 1), 0.01), abs=1e-9)
+        assert (low[0, k], high[0, k]) == pytest.approx(interval(n, total / max(n, 1), 0.01), abs=1e-9)
 
 
 def test_what_happened_newest_first_and_who_did_it(storage: Storage) -> None:

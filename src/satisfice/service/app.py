@@ -15,6 +15,7 @@ from starlette.routing import BaseRoute, Route
 from satisfice.service.core import Options, Service
 from satisfice.service.endpoint import Answer, Call, Endpoint, Operation
 from satisfice.service.openapi import describe
+from satisfice.service.pages.rooms import page_routes
 from satisfice.service.routes import OPERATIONS
 from satisfice.studies.storages import Storage, get_storage
 
@@ -83,6 +84,7 @@ def create_app(
     for operation in operations:
         paths.setdefault(operation.path, []).append(operation)
     routes: list[BaseRoute] = [Route(path, Endpoint(service, path, methods)) for path, methods in paths.items()]
+    routes += page_routes(service)
     routes.append(Route("/{rest:path}", Endpoint(service, "elsewhere", [])))
     middleware = [
         Middleware(

@@ -46,9 +46,15 @@ def terms(handle: Handle) -> StudyTerms:
 async def create(call: Call) -> Answer:
     """Make a study."""
     new: NewStudy = call.body
+    made = await call.service.run(lambda: terms(make_study(call.service, call.key, new)))
+    return Answer(_encode(made), 201, headers=[(b"location", f"/v1/studies/{new.name}".replace(" ", "%20").encode())])
+
+
+def make_study(service: Service, key: Key, new: NewStudy) -> Handle:
+    """Make a study that the key will see. Raises a `Problem`."""
     if not _NAME.fullmatch(new.name):
         raise Problem("invalid-request", "body: the name has a character that is not allowed", place="$.name")
-    if not call.key.sees(new.name):
+    if not key.sees(new.name):
         raise Problem("forbidden", "this key is for other studies")
     policy = new.policy if isinstance(new.policy, str) else _label(new.policy)
     options = {
@@ -56,24 +62,18 @@ async def create(call: Call) -> Answer:
         for name in new.__struct_fields__
         if name not in ("name", "arms", "setting", "policy", "rewards", "cost_range")
     }
-
-    def work() -> tuple[Handle, StudyTerms]:
-        create_study(
-            new.name,
-            new.arms,
-            Setting.from_dict(msgspec.to_builtins(new.setting)),
-            policy,
-            call.service.storage,
-            rewards=(0.0, 1.0) if new.rewards is None else (new.rewards[0], new.rewards[1]),
-            cost_range=None if new.cost_range is None else (new.cost_range[0], new.cost_range[1]),
-            **options,
-        )
-        call.service.forget(new.name)
-        handle = call.service.handle(new.name, call.key)
-        return handle, terms(handle)
-
-    _, made = await call.service.run(work)
-    return Answer(_encode(made), 201, headers=[(b"location", f"/v1/studies/{new.name}".replace(" ", "%20").encode())])
+    create_study(
+        new.name,
+        new.arms,
+        Setting.from_dict(msgspec.to_builtins(new.setting)),
+        policy,
+        service.storage,
+        rewards=(0.0, 1.0) if new.rewards is None else (new.rewards[0], new.rewards[1]),
+        cost_range=None if new.cost_range is None else (new.cost_range[0], new.cost_range[1]),
+        **options,
+    )
+    service.forget(new.name)
+    return service.handle(new.name, key)
 
 
 def _label(policy: PolicyTerms) -> str:

@@ -7,7 +7,6 @@ process knows without asking which decision makes a point, and which points of t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -118,48 +117,49 @@ def from_data(place: int, decisions: int, at: float, data: Sequence[Sequence[flo
     return Point(place, decisions, at, tuple(Sums._make(cast("Sequence[int]", sums)) for sums in data))
 
 
-def bands(points: Sequence[Point], arm: int, delta: float) -> tuple[Floats, Floats]:
-    """Where the mean of an arm may lie at every point: the intervals of `Evidence.interval`, all at once.
+def bands(points: Sequence[Point], deltas: Sequence[float]) -> tuple[Floats, Floats]:
+    """Where the mean of every arm may lie at every point, (arms, points): the intervals of `Evidence.interval`, all at
+    once. An arm that is not there yet may be anywhere.
 
     Parameters
     ----------
     points : sequence of Point
-        Points that have the arm.
-    arm : int
-        Its index in the study.
-    delta : float
-        The probability that any of the arm's intervals ever misses.
+        What was seen.
+    deltas : sequence of float
+        For each arm, the probability that any of its intervals ever misses.
 
     Examples
     --------
     >>> sums = Sums(asked=100, pulls=100, dropped=0, total=50.0, sure_pulls=100, sure_total=50.0, spent=1.0, would=1.0)
-    >>> low, high = bands([Point(96, 100, 0.0, (sums,))], 0, delta=0.05)
-    >>> round(float(low[0]), 3), round(float(high[0]), 3)
+    >>> low, high = bands([Point(96, 100, 0.0, (sums,))], [0.05])
+    >>> round(float(low[0, 0]), 3), round(float(high[0, 0]), 3)
     (0.338, 0.662)
     """
-    rows = [point.arms[arm] for point in points]
-    pending = np.array([max(row.asked - row.pulls - row.dropped, 0) for row in rows], dtype=np.float64)
-    pulls, totals = np.array([row.pulls for row in rows], dtype=np.float64), np.array([row.total for row in rows])
-    sure, sums = (
-        np.array([row.sure_pulls for row in rows], dtype=np.float64),
-        np.array([row.sure_total for row in rows]),
-    )
-    low, high = _edges(sure, sums, delta)
-    low = np.maximum(low, _edges(pulls + pending, totals, delta)[0])
-    high = np.minimum(high, _edges(pulls + pending, totals + pending, delta)[1])
-    return np.minimum(low, high), np.maximum(low, high)
+    nothing = Sums(0, 0, 0, 0.0, 0, 0.0, 0.0, 0.0)
+    rows = np.array(
+        [[p.arms[i] if i < len(p.arms) else nothing for p in points] for i in range(len(deltas))], dtype=np.float64
+    ).reshape(len(deltas) * len(points), len(nothing))
+    asked, pulls, dropped, totals, sure, sums = rows.T[:6]
+    pending = np.maximum(asked - pulls - dropped, 0.0)
+    # Three samples, of which each gives an end or two.
+    samples = (sure, sums), (pulls + pending, totals), (pulls + pending, totals + pending)
+    n, total = (np.concatenate(parts) for parts in zip(*samples, strict=True))
+    room = np.tile(np.repeat(np.log(1.0 / np.asarray(deltas)), len(points)), 3)
+    low, high = (edge.reshape(3, len(deltas), len(points)) for edge in _edges(n, total, room))
+    lows, highs = np.maximum(low[0], low[1]), np.minimum(high[0], high[2])
+    return np.minimum(lows, highs), np.maximum(lows, highs)
 
 
-def _edges(n: Floats, totals: Floats, delta: float) -> tuple[Floats, Floats]:
+def _edges(n: Floats, totals: Floats, nats: Floats) -> tuple[Floats, Floats]:
     """Confidence intervals as `satisfice.statistics.interval` makes them, for many samples at once."""
     m = np.clip(totals / np.maximum(n, 1.0), 0.0, 1.0)
-    nats = np.array([penalty(count, mean) for count, mean in zip(n.tolist(), m.tolist(), strict=True)])
-    room = (math.log(1.0 / delta) + nats) / np.maximum(n, 1.0)
+    price = np.array([penalty(count, mean) for count, mean in zip(n.tolist(), m.tolist(), strict=True)])
+    room = (nats + price) / np.maximum(n, 1.0)
     edges = []
     for end in (0.0, 1.0):
         inside, outside = m.copy(), np.full_like(m, end)
         free = (_kl(m, outside) <= room) | (n <= 0)
-        for _ in range(40):
+        for _ in range(36):
             middle = 0.5 * (inside + outside)
             near = _kl(m, middle) <= room
             inside, outside = np.where(near, middle, inside), np.where(near, outside, middle)

@@ -85,10 +85,17 @@ class Visit:
         asked = urlencode({name: value for name, value in query.items() if value not in (None, "")})
         return f"{self.root}/{path}{'?' + asked if asked else ''}"
 
-    def show(self, template: str, *, status: int = 200, **values: object) -> Answer:
-        """The page."""
-        text = render(template, visit=self, token=token_of(self.new or self.text), **values)
-        return Answer(text.encode(), status, HTML, list(SAFE))
+    def url_here(self) -> str:
+        """The address of this page, with what is asked for."""
+        asked = urlencode(self.query)
+        return f"{self.root}{quote(self.path, safe='/@:+')}{'?' + asked if asked else ''}"
+
+    def show(
+        self, template: str, shared: Mapping[str, object] | None = None, code: int = 200, **values: object
+    ) -> Answer:
+        """The page, from what it shares with others and its own values."""
+        text = render(template, visit=self, token=token_of(self.new or self.text), **{**(shared or {}), **values})
+        return Answer(text.encode(), code, HTML, list(SAFE))
 
     def go(self, address: str) -> Answer:
         """Go on to another page, after something was done."""
@@ -222,12 +229,12 @@ class Page:
     def _ask_in(self, visit: Visit) -> Answer:
         if b"hx-request" in visit.headers:
             return Answer(b"", 401, HTML, [*SAFE, (b"hx-refresh", b"true")])
-        there = "" if visit.path in ("/", "/sign-out") else visit.path
+        there = "" if visit.path in ("/", "/sign-out") else visit.url_here().removeprefix(visit.root)
         return visit.go(visit.url("sign-in", to=there))
 
     def _refuse(self, visit: Visit, problem: Problem) -> Answer:
         answer = visit.show(
-            "problem.html", status=problem.status, title=KINDS[problem.kind][1], detail=problem.detail, room=None
+            "problem.html", code=problem.status, title=KINDS[problem.kind][1], detail=problem.detail, room=None
         )
         answer.headers += [(name.lower().encode(), value.encode("latin-1")) for name, value in problem.headers.items()]
         return answer

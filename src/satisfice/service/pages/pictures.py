@@ -107,9 +107,6 @@ def plane(arms: Sequence[ArmStatus], span: Span, threshold: float, good: Sequenc
     if not math.isnan(threshold):
         edge = y(threshold)
         parts.append(tag("path", d=f"M{left} {edge:.1f}H{width - right}", class_="threshold"))
-        below = edge < top + 16
-        words = f"good enough: {mean(threshold)} and more"
-        parts.append(tag("text", words, x=left + 6, y=edge + 14 if below else edge - 5, class_="tick note"))
     placed: list[tuple[float, float]] = []
     for number, arm in sorted(shown, key=lambda pair: -pair[1].pulls):
         cx = x(arm.cost)
@@ -130,6 +127,11 @@ def plane(arms: Sequence[ArmStatus], span: Span, threshold: float, good: Sequenc
                 tag("text", number, x=cx, y=cy + 4, class_=f"spot-number {arm.verdict}"),
             )
         )
+    if not math.isnan(threshold):
+        edge = y(threshold)
+        below = edge < top + 16
+        words = f"good enough: {mean(threshold)} and more"
+        parts.append(tag("text", words, x=left + 6, y=edge + 14 if below else edge - 5, class_="tick note"))
     about = "Arms by cost and mean reward. The table has the same numbers."
     return tag("svg", *parts, viewBox=f"0 0 {width:.0f} {height:.0f}", class_="plane", role="img", aria_label=about)
 
