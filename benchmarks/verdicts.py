@@ -3,24 +3,37 @@
 A verdict is wrong when an arm is called certified that is not the cheapest good one, an arm refuted that is good
 enough, or no arm good enough where one is. Rewards are late in ways that depend on their value, decisions are
 abandoned, expire, are told twice and corrected, and arms are retired and added after looking. Most instances are ties
-or near ties, where it is easiest to be wrong.
+or near ties, where it is easiest to be wrong. About 6 minutes on 2 cores; `--quick`: half a minute.
 
-    python benchmarks/verdicts.py [--studies 2000] [--out FILE.json]
+At last, many equal arms of which all but the best and the worst are retired: how often the study says that one of the
+two is not good enough, and how often a bar for the two arms that are left would be passed.
+
+    python benchmarks/verdicts.py [--quick] [--studies 2000] [--workers 2] [--out FILE.json]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
+import os
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 import satisfice as sf
+from satisfice import proofs
 from satisfice.problem import Setting
+from satisfice.progress import progress_bar
 from satisfice.studies import Study, create_study
+from satisfice.studies.counts import UNIT
+from satisfice.studies.evidence import judge
+from satisfice.studies.machine import Machine
+from satisfice.studies.records import Event
 
 CONFIDENCE, LATE = 0.9, 500
 Means = dict[str, float]
@@ -180,30 +193,68 @@ KINDS = (
 )
 
 
+def equal_arms(arms: int, seed: int, rewards: int = 3_000, delta: float = 0.05) -> tuple[bool, bool]:
+    """So many equal arms with up to so many rewards each. Somebody looks all the time, and retires all but the best and
+    the worst when those differ most: whether the study then says that one is not good enough, and whether the evidence
+    passes the bar of a study of two arms."""
+    rng = np.random.default_rng([seed, arms])
+    sums = (rng.random((arms, rewards)) < 0.5).cumsum(axis=1)
+    moments = np.unique(np.geomspace(1, rewards, 150).astype(int))
+    nats = [proofs.pair(n, sums[:, n - 1].min(), n, sums[:, n - 1].max(), scale=1.0) for n in moments.tolist()]
+    count = int(moments[int(np.argmax(nats))])
+    totals = sums[:, count - 1]
+    costs = {f"arm {i}": 1.0 + i for i in range(arms)}
+    study = create_study("equal", costs, sf.BestReward(0.0), confidence=1.0 - delta, binary=True, seed=seed)
+    machine = Machine(study.config)
+    for arm, total in zip(machine.arms, totals.tolist(), strict=True):
+        arm.asked = arm.pulls = arm.sure_pulls = count
+        arm.total = arm.sure_total = total * UNIT
+    for i, arm in enumerate(machine.arms):
+        if i not in (int(totals.argmin()), int(totals.argmax())):
+            machine.happen(Event(machine.seq + 1, "retire_arm", {"arm": arm.name}, 0.0))
+    return any(fact.kind == "refuted" for fact in judge(machine, 0.0)), max(nats) >= math.log(1.0 / delta)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a twentieth of the studies")
     parser.add_argument("--studies", type=int, default=2000, help="in all, shared by the kinds of trouble")
     parser.add_argument("--decisions", type=int, default=2500)
     parser.add_argument("--kind", action="append", choices=KINDS)
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     kinds = args.kind or KINDS
-    count = -(-args.studies // len(kinds))
-    report, began = {}, time.perf_counter()
-    for kind in kinds:
-        results = [scenario(kind, seed, args.decisions) for seed in range(count)]
-        bad, found = (sum(column) for column in zip(*results, strict=True))
-        report[kind] = {"studies": count, "wrong": bad, "proved": found}
-        print(
-            f"{kind:<40} {count:5d} studies  wrong {bad:4d} ({bad / count:6.2%})  proved {found / count:6.1%}",
-            flush=True,
-        )
-    wrong_in_all = sum(line["wrong"] for line in report.values())
-    share = wrong_in_all / (count * len(kinds))
-    print(
-        f"wrong in all: {wrong_in_all} of {count * len(kinds)} ({share:.2%}; at most 10%), "
-        f"{time.perf_counter() - began:.0f} s"
-    )
+    count = -(-args.studies // (len(kinds) * (20 if args.quick else 1)))
+    report: dict[str, dict[str, float]] = {}
+    began = time.perf_counter()
+    with ProcessPoolExecutor(args.workers) as pool, progress_bar(transient=True) as bar:
+        task = bar.add_task("studies", total=count * len(kinds))
+        for kind in kinds:
+            results = []
+            for result in pool.map(partial(scenario, kind, decisions=args.decisions), range(count), chunksize=4):
+                results.append(result)
+                bar.advance(task)
+            bad, found = (sum(column) for column in zip(*results, strict=True))
+            report[kind] = {"studies": count, "wrong": bad, "proved": found}
+            print(
+                f"{kind:<40} {count:5d} studies  wrong {bad:4d} ({bad / count:6.2%})  proved {found / count:6.1%}",
+                flush=True,
+            )
+        wrong_in_all = sum(line["wrong"] for line in report.values())
+        share = wrong_in_all / (count * len(kinds))
+        print(f"wrong in all: {wrong_in_all} of {count * len(kinds)} ({share:.2%}; at most 10%)", flush=True)
+        for arms in (24, 50, 100):
+            draws = 50 if args.quick else 1000
+            results = list(pool.map(partial(equal_arms, arms), range(draws), chunksize=10))
+            bad, naive = (sum(column) for column in zip(*results, strict=True))
+            report[f"{arms} equal arms"] = {"studies": draws, "wrong": bad, "by a bar for two arms": naive}
+            print(
+                f"{arms:3d} equal arms, all but two retired: {draws} studies  wrong {bad / draws:6.1%} (at most 5%); "
+                f"by a bar for the two arms that are left: {naive / draws:.1%}",
+                flush=True,
+            )
+    print(f"{time.perf_counter() - began:.0f} s with {args.workers} processes")
     if args.out is not None:
         args.out.write_text(json.dumps(report, indent=2))
 
