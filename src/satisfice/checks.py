@@ -73,6 +73,17 @@ def scale_of(
     return scale, table / table.sum(axis=1, keepdims=True)
 
 
+def counts_of(counts: ArrayLike | None, arms: int) -> NDArray[np.int64] | None:
+    """The rows behind every mean, whole numbers of at least 1; None where there are none."""
+    if counts is None:
+        return None
+    rows = vector("count", counts)
+    if len(rows) != arms:
+        raise InvalidInstance(f"{arms} costs but {len(rows)} counts; there must be one of each per arm")
+    each("count", rows, (rows < 1) | (rows != np.floor(rows)), accepted="a whole number of at least 1")
+    return rows.astype(np.int64)
+
+
 def names_of(names: Sequence[str] | None, arms: int) -> tuple[str, ...]:
     """The names of the arms: those given, which are distinct, or arm-1, arm-2, ..."""
     if names is None:

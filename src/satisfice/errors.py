@@ -35,6 +35,10 @@ class Hint(StrEnum):
     GIVE_COSTS = 'or give the costs: arms={"small": 0.2, "large": 8.0}'
     MAX_BAD = "a larger max_bad accepts more"
     SCALE = "divide the rewards with scale, or use another reward model"
+    COSTS = (
+        "cost (the column with the cost of every pull), costs (the cost of every arm) or random_costs (a seed, for "
+        "experiments)"
+    )
 
 
 class SatisficeError(Exception):

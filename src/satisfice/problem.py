@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from satisfice.checks import Floats as Floats
-from satisfice.checks import deviation, each, field_of, names_of, scale_of, vector
+from satisfice.checks import counts_of, deviation, each, field_of, names_of, scale_of, vector
 from satisfice.errors import InvalidInstance, InvalidSetting, NoFeasibleArm
 from satisfice.words import count, is_number, listed, shown
 
@@ -49,6 +49,8 @@ class Instance:
     cost_spread : float
         How much the cost of one pull varies: its standard deviation over its mean. Live costs are drawn from a gamma
         distribution around the arm's cost (`satisfice.studies.rehearsal`); regret counts mean costs as ever.
+    counts : sequence of int, optional
+        How many rows of a log each mean is an estimate from; None where the means are the truth.
     label, source : str
         What to call the instance in tables and pictures, and where its numbers come from.
 
@@ -72,6 +74,7 @@ class Instance:
     values: Floats
     probabilities: Floats
     cost_spread: float
+    counts: NDArray[np.int64] | None
     label: str
     source: str
 
@@ -86,6 +89,7 @@ class Instance:
         values: ArrayLike | None = None,
         probabilities: ArrayLike | None = None,
         cost_spread: float = 0.0,
+        counts: ArrayLike | None = None,
         label: str = "instance",
         source: str = "",
     ) -> None:
@@ -122,6 +126,7 @@ class Instance:
                 "values": scale,
                 "probabilities": table,
                 "cost_spread": float(cost_spread),
+                "counts": counts_of(counts, len(prices)),
                 "label": label,
                 "source": source,
             }
@@ -181,6 +186,7 @@ class Instance:
             "names": self.names,
             "reward": self.reward,
             "cost_spread": self.cost_spread,
+            "counts": self.counts,
             "label": self.label,
             "source": self.source,
         }
@@ -201,6 +207,9 @@ class Instance:
             data["sigma"] = self.sigma
         if self.cost_spread:
             data["cost_spread"] = self.cost_spread
+        if self.counts is not None:
+            for arm, rows in zip(arms, self.counts.tolist(), strict=True):
+                arm["count"] = rows
         if self.reward == "categorical":
             data["values"] = self.values.tolist()
             for arm, row in zip(arms, self.probabilities, strict=True):
@@ -232,6 +241,7 @@ class Instance:
             values=cast(ArrayLike, field_of(data, "values", "it")) if categorical else None,
             probabilities=column("probabilities") if categorical else None,
             cost_spread=cast(float, data.get("cost_spread", 0.0)),
+            counts=column("count") if arms and all("count" in arm for arm in arms) else None,
             label=str(data.get("name", "instance")),
             source=str(data.get("source", "")),
         )

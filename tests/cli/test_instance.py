@@ -114,7 +114,9 @@ def test_an_instance_made_from_logs_runs_with_categorical_rewards(cli: Cli, log:
 def test_logs_without_costs_or_with_a_file_of_them(cli: Cli, log: Path, tmp_path: Path) -> None:
     words = ["instance", "logs", log, "--arm", "model", "--reward", "stars", "--scale", 5, "--out", "x.json"]
     result = cli(*words)
-    assert "warning: no costs were given; they are drawn at random" in result.stderr
+    assert result.exit_code == 2
+    assert "--cost COLUMN, --costs FILE or, for experiments, --random-costs SEED" in result.stderr
+    assert "warning: the costs are drawn at random" in cli(*words, "--random-costs", 0).stderr
     (tmp_path / "costs.json").write_text('{"small": 3, "large": 4}')
     assert cli(*words, "--costs", "costs.json").exit_code == 0
     assert load_instance(tmp_path / "x.json").costs.tolist() == [3, 4]
@@ -126,26 +128,29 @@ def test_logs_without_costs_or_with_a_file_of_them(cli: Cli, log: Path, tmp_path
         (["movielens", "nowhere"], "there is no file or folder nowhere"),
         (["movielens", ".", "--out", "x.txt"], "--out x.txt: instance files end in .json"),
         (["goodreads", "nowhere"], "there is no file or folder nowhere"),
-        (["logs", "traffic.csv", "--arm", "x", "--reward", "stars"], "traffic.csv has no column 'x'"),
+        (["logs", "traffic.csv", "--arm", "x", "--reward", "stars", "--cost", "usd"], "traffic.csv has no column 'x'"),
         (
-            ["logs", "traffic.csv", "--arm", "model", "--reward", "stars"],
+            ["logs", "traffic.csv", "--arm", "model", "--reward", "stars", "--cost", "usd"],
             "; divide the rewards with --scale, or use another --reward-model",
         ),
         (
-            ["logs", "traffic.csv", "--arm", "stars", "--reward", "model"],
+            ["logs", "traffic.csv", "--arm", "stars", "--reward", "model", "--cost", "usd"],
             "no number in 'model' (100, the first is traffic.csv:2); a larger --max-bad accepts more",
         ),
         (
             ["logs", "traffic.csv", "--arm", "model", "--reward", "stars", "--cost", "usd", "--costs", "costs.csv"],
-            "costs come from --cost or from --costs, not from both",
+            "the costs come from more than one place; give one of these; --cost COLUMN, --costs FILE or",
         ),
         (["logs", "traffic.csv", "--arm", "model", "--reward", "stars", "--scale", "-5"], "error: --scale -5.0;"),
-        (["logs", "traffic.csv", "--arm", "model", "--reward", "stars", "--max-bad", "2"], "error: --max-bad 2.0;"),
+        (
+            ["logs", "traffic.csv", "--arm", "model", "--reward", "stars", "--max-bad", "2", "--cost", "usd"],
+            "error: --max-bad 2.0;",
+        ),
         (
             ["logs", "traffic.csv", "--arm", "model", "--reward", "x", "-o", "traffic.csv/a.json"],
             "--out traffic.csv is no",
         ),
-        (["logs", ".", "--arm", "a", "--reward", "b"], ". is a folder; a log is one file"),
+        (["logs", ".", "--arm", "a", "--reward", "b", "--cost", "c"], ". is a folder; a log is one file"),
         (["logs", "traffic.json", "--arm", "a", "--reward", "b", "--out", "traffic.json"], "would overwrite the data"),
     ],
 )
@@ -163,7 +168,7 @@ def test_wrong_input_is_one_line_and_exit_code_2(
 
 def test_many_arms_are_not_all_shown(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("arm,reward\n" + "".join(f"a{i},1\n" for i in range(100)))
-    result = cli("instance", "logs", "x.csv", "--arm", "arm", "--reward", "reward")
+    result = cli("instance", "logs", "x.csv", "--arm", "arm", "--reward", "reward", "--random-costs", 0)
     assert "... and 60 more" in result.stdout
 
 

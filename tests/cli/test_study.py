@@ -47,6 +47,9 @@ def test_a_whole_life() -> None:
     assert "Decision 2" in run("explain", "answers", "2").stdout
     assert run("export", "answers", "out/log.parquet").stdout == "2 decisions: out/log.parquet\n"
     assert pl.read_parquet("out/log.parquet")["status"].to_list() == ["told", "abandoned"]
+    for ending, read in ((".csv", pl.read_csv), (".xlsx", pl.read_excel), (".jsonl", pl.read_ndjson)):
+        assert run("export", "answers", f"log{ending}").stdout == f"2 decisions: log{ending}\n"
+        assert read(f"log{ending}")["status"].to_list() == ["told", "abandoned"]
     assert run("status", "answers", "--plot", "s.png").exit_code == 0
     assert imread("s.png").shape[1] > 500
 
@@ -136,6 +139,8 @@ def test_repair_rebuilds_the_state_from_the_log() -> None:
         (("tell", "answers", "2", "--abandon"), "cannot be abandoned; --correct replaces the reward"),
         (("export", "answers", "file/log.parquet"), "file/log.parquet cannot be written: "),
         (("export", "answers", "."), ". cannot be written: it is a folder"),
+        (("export", "answers", "log.txt"), "log.txt: the name must end in .parquet, .pq, .csv,"),
+        (("archive", "answers", "2030-01-01", "log.csv"), "log.csv: the name must end in .parquet or .pq"),
         (("status", "answers", "--plot", "file/r3.png"), "file/r3.png cannot be written: "),
         (("status", "answers", "--plot", "r3.foo"), "r3.foo does not end in a kind of picture: "),
         (("set-cost", "answers", "tiny", "1"), "no arm 'tiny'"),
@@ -146,7 +151,10 @@ def test_repair_rebuilds_the_state_from_the_log() -> None:
         (("delete", "answers"), "deletes 'answers' with its log, for good; say it with --yes"),
         (("delete", "nobody", "--yes"), "there is no study 'nobody'"),
         (("archive", "answers", "soon", "x.parquet"), "BEFORE 'soon' is no time such as 2026-11-01"),
-        (("archive", "answers", "2030-01-01", "file"), "file is there already; an archive overwrites nothing"),
+        (
+            ("archive", "answers", "2030-01-01", "file.parquet"),
+            "file.parquet is there already; an archive overwrites nothing",
+        ),
         (("forget", "answers", " "), "the subject is ' '; it must be a text of 1 to 200 characters"),
         (("ask", "answers", "--key", ""), "the key is ''; it must be a text of 1 to 200 characters"),
         (("abandon", "answers", "2"), "cannot be abandoned; --correct replaces the reward"),
@@ -169,6 +177,7 @@ def test_bad_input_is_one_line(words: tuple[str, ...], message: str) -> None:
     run("ask", "answers")
     run("tell", "answers", run("ask", "answers").stdout.split()[0], "1")
     Path("file").touch()
+    Path("file.parquet").touch()
     Path("free.csv").write_text("arm,reward\nsmall,1\n")
     result = run(*words, stdin="{]")
     assert result.exit_code == 2

@@ -71,14 +71,16 @@ def bounds(
         figure = picture(title, promise, demand, result=result)
         stem = output.slug("bounds", problem.label, where.kind, reference, alpha, threshold, promise.policy)
         (path,) = output.keep(out, stem, {".png": partial(save, figure)})
+    doubt = options.doubt_data(problem, where)
     if as_json:
-        _print_json(problem, where, promise, demand, constant, result=result, path=path)
+        _print_json(problem, where, promise, demand, constant, result=result, path=path, doubt=doubt)
         return
     best = where.optimal_arm(problem)
     typer.echo(
         f"{title}\nthreshold {where.threshold(problem):.4g}; the optimal arm is {problem.names[best]} "
-        f"(cost {problem.costs[best]:g}, mean {problem.means[best]:g})\n"
+        f"(cost {problem.costs[best]:g}, mean {problem.means[best]:g})"
     )
+    typer.echo(f"{doubt['sentence']}\n" if doubt is not None else "")
     _print_arms(problem, where, promise, demand, result=result)
     _print_regrets(promise, demand, result)
     typer.echo(
@@ -163,6 +165,7 @@ def _print_json(
     *,
     result: Result | None,
     path: Path,
+    doubt: dict[str, object] | None,
 ) -> None:
     arms = [
         {
@@ -196,6 +199,7 @@ def _print_json(
         "theorem": promise.theorem,
         "horizon": promise.horizon,
         "optimal_arm": problem.names[where.optimal_arm(problem)],
+        "doubt": doubt,
         "arms": arms,
         "regrets": regrets,
         "least_regret_per_log_t": constant.regret,

@@ -111,7 +111,9 @@ def goodreads(
 
 @app.command()
 def logs(
-    file: Path = typer.Argument(help="A log: CSV, Parquet or JSON lines.", metavar="FILE"),
+    file: str = typer.Argument(
+        help="A log: CSV, Excel, Parquet or JSON lines, or the URL of a database.", metavar="FILE|URL"
+    ),
     arm: str = typer.Option(..., "--arm", help="The column with the arm of each pull.", metavar="COLUMN"),
     reward: str = typer.Option(..., "--reward", help="The column with the reward of each pull.", metavar="COLUMN"),
     cost: str | None = typer.Option(
@@ -123,7 +125,9 @@ def logs(
     costs: Path | None = typer.Option(
         None, "--costs", help="The costs instead: a JSON object, or a CSV file of arm and cost.", metavar="FILE"
     ),
-    cost_seed: int = typer.Option(0, "--cost-seed", help="Seed of random costs, when neither is given."),
+    random_costs: int | None = typer.Option(
+        None, "--random-costs", help="Seed of random costs, for experiments with a log that has none.", metavar="SEED"
+    ),
     model: Model = typer.Option(
         Model.BERNOULLI,
         "--reward-model",
@@ -131,23 +135,23 @@ def logs(
     ),
     scale: float = typer.Option(1.0, "--scale", help="What rewards are divided by, for example 5 for 1 to 5 stars."),
     label: str | None = typer.Option(None, "--name", help="What to call the instance; the file's name by default."),
+    table: str | None = typer.Option(None, "--table", help="The table of a database, or the sheet of a spreadsheet."),
     max_bad: float = MAX_BAD,
     out: Path | None = OUT,
     as_json: bool = JSON,
 ) -> None:
-    """Arms and rewards are columns of a log, one pull a row.
+    """Arms and rewards are columns of a log, one pull a row: CSV, Excel, Parquet, JSON lines, or a database by URL.
 
     Writes <name>-instance.json unless --out says otherwise.
     """
     from satisfice.instances import from_logs
+    from satisfice.instances.sheets import is_url
 
-    if cost is not None and costs is not None:
-        raise InvalidData("costs come from --cost or from --costs, not from both")
-
-    priced = partial(from_logs, file, arm, reward, cost=cost, costs=costs, cost_seed=cost_seed)
+    name = table or file.rpartition("/")[2] if is_url(file) else Path(file).name
+    priced = partial(from_logs, file, arm, reward, cost=cost, costs=costs, random_costs=random_costs, table=table)
     read = partial(priced, model=model.value, scale=scale, label=label, max_bad=max_bad)
-    inputs = [file] if costs is None else [file, costs]
-    _make(read, inputs, out=out or Path(f"{file.name.split('.')[0]}-instance.json"), as_json=as_json)
+    inputs = [path for path in (None if is_url(file) else Path(file), costs) if path is not None]
+    _make(read, inputs, out=out or Path(f"{name.split('.')[0]}-instance.json"), as_json=as_json)
 
 
 def _make(read: Callable[..., Instance], inputs: Sequence[Path], *, out: Path, as_json: bool) -> None:
@@ -184,8 +188,12 @@ def _show(instance: Instance) -> None:
     table.add_column("arm")
     table.add_column("cost", justify="right")
     table.add_column("mean", justify="right")
-    for name, cost, mean in list(zip(instance.names, instance.costs, instance.means, strict=True))[:SHOWN_ARMS]:
-        table.add_row(Text(name), f"{cost:.4g}", f"{mean:.4g}")
+    counts = None if instance.counts is None else instance.counts.tolist()
+    if counts is not None:
+        table.add_column("rows", justify="right")
+    for i, name in enumerate(instance.names[:SHOWN_ARMS]):
+        rows = [] if counts is None else [f"{counts[i]:,}"]
+        table.add_row(Text(name), f"{instance.costs[i]:.4g}", f"{instance.means[i]:.4g}", *rows)
     if instance.arms > SHOWN_ARMS:
-        table.add_row(f"... and {instance.arms - SHOWN_ARMS:,} more", "", "")
+        table.add_row(f"... and {instance.arms - SHOWN_ARMS:,} more")
     options.console().print(table)

@@ -46,6 +46,23 @@ def read_instance(name: str, unit_costs: bool = False) -> Instance:
     return instance.scaled_costs() if unit_costs else instance
 
 
+def doubt_data(instance: Instance, setting: Setting) -> dict[str, object] | None:
+    """How sure the optimum of an instance from a log is, with a sentence; None where its means are the truth."""
+    from satisfice.instances.doubt import doubt_of
+
+    found = doubt_of(instance, setting)
+    if found is None:
+        return None
+    return {
+        "rows": found.rows,
+        "optimal_arm": None if found.arm < 0 else instance.names[found.arm],
+        "sure": found.sure,
+        "shares": dict(zip(instance.names, found.shares.tolist(), strict=True)),
+        "none": found.none,
+        "sentence": found.sentence(instance.names),
+    }
+
+
 def read_setting(
     kind: str, alpha: float | None, reference: str | None, threshold: float | None, instance: Instance | None = None
 ) -> Setting:

@@ -70,6 +70,7 @@ def run(
         stem = output.slug(problem.label, setting, reference, alpha, threshold)
         data, figure = output.keep(out, stem, {".parquet": results.save, ".png": results.plot})
     best = chosen_setting.optimal_arm(problem)
+    doubt = options.doubt_data(problem, chosen_setting)
     if as_json:
         document = {
             "instance": problem.label,
@@ -79,6 +80,7 @@ def run(
             "seed": seed,
             "threshold": chosen_setting.threshold(problem),
             "optimal_arm": problem.names[best],
+            "doubt": doubt,
             "seconds": results.seconds,
             "summary": results.summary().to_dicts(),
             "data": str(data),
@@ -91,6 +93,8 @@ def run(
         f"(cost {problem.costs[best]:g}, mean {problem.means[best]:g}); {count(steps, 'pull')}, "
         f"{count(runs, 'run')}, {results.seconds:.1f} s"
     )
+    if doubt is not None:
+        typer.echo(doubt["sentence"])
     show(results)
     typer.echo(f"data:    {data}\npicture: {figure}")
 

@@ -387,11 +387,11 @@ def list_(storage: str | None = STORAGE, as_json: bool = JSON) -> None:
 @app.command()
 def export(
     name: str = NAME,
-    path: Path = typer.Argument(..., help="The Parquet file to write.", metavar="FILE"),
+    path: Path = typer.Argument(..., help="The file to write: .parquet, .csv, .jsonl or .xlsx.", metavar="FILE"),
     storage: str | None = STORAGE,
     as_json: bool = JSON,
 ) -> None:
-    """Write the log of a study to a Parquet file, one row per decision."""
+    """Write the log of a study to a file, one row per decision; the ending of its name says what kind of file."""
     study = open_study(name, storage)
     target = study.export(path)
     rows = sum(arm.pulls + arm.pending + arm.dropped for arm in study.status().arms)

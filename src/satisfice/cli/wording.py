@@ -15,6 +15,7 @@ HINTS: dict[str, str] = {
     Hint.FILE: "use sqlite:///file.db",
     Hint.GIVE_COSTS: "",
     Hint.MAX_BAD: "a larger --max-bad accepts more",
+    Hint.COSTS: "--cost COLUMN, --costs FILE or, for experiments, --random-costs SEED",
     Hint.SCALE: "divide the rewards with --scale, or use another --reward-model",
 }
 # Options that are not called like the parameter that they stand for.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from satisfice.errors import InvalidData
+from satisfice.errors import Hint, InvalidData
 from satisfice.instances.tally import warn
 from satisfice.words import is_number, listed
 
@@ -28,6 +28,31 @@ def random_costs(names: Sequence[str], seed: int) -> dict[str, float]:
     except ValueError as error:
         raise InvalidData(f"the seed of the costs is {seed}; it must be within 0 and 2**32 - 1") from error
     return dict(zip(sorted(names), drawn, strict=True))
+
+
+def one_place(*places: object) -> None:
+    """Raise `InvalidData` unless exactly one of the places that costs may come from was named: none is made up."""
+    given = sum(place is not None for place in places)
+    if given != 1:
+        problem = "the costs come from more than one place" if given else "there are no costs"
+        raise InvalidData(f"{problem}; give one of these", hint=Hint.COSTS)
+
+
+def priced(
+    arms: Sequence[str],
+    column: tuple[str, Mapping[str, float]] | None,
+    costs: Mapping[str, float] | str | os.PathLike[str] | None,
+    seed: int | None,
+) -> tuple[dict[str, float], str]:
+    """The cost of every arm, from the one place that was named, and where it comes from."""
+    if column is not None:
+        return {arm: column[1][arm] for arm in arms}, f"mean of {column[0]!r} per arm"
+    if costs is not None:
+        return given_costs(costs, arms), "given" if isinstance(costs, Mapping) else Path(costs).name
+    assert seed is not None
+    drawn = f"NumPy legacy RandomState({seed}).rand({len(arms)}) over the arms in alphabetical order"
+    warn(f"the costs are drawn at random: {drawn}")
+    return random_costs(arms, seed), drawn
 
 
 def given_costs(costs: Mapping[str, float] | str | os.PathLike[str], arms: Sequence[str]) -> dict[str, float]:

@@ -6,16 +6,15 @@ import math
 import os
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from satisfice.errors import Hint, InvalidData
-from satisfice.instances.costs import given_costs, random_costs
+from satisfice.instances.costs import one_place, priced
 from satisfice.instances.sources import Columns, Log, PandasFrame, opened
 from satisfice.instances.tables import ROW, as_numbers
-from satisfice.instances.tally import MAX_BAD, by_cost, warn
+from satisfice.instances.tally import MAX_BAD, by_cost
 from satisfice.problem import MAX_ARMS, REWARD_MODELS, Instance, RewardModel
 from satisfice.words import is_number
 
@@ -33,10 +32,11 @@ def from_logs(
     *,
     cost: str | None = None,
     costs: Mapping[str, float] | str | os.PathLike[str] | None = None,
-    cost_seed: int = 0,
+    random_costs: int | None = None,
     model: RewardModel = "bernoulli",
     scale: float = 1.0,
     label: str | None = None,
+    table: str | None = None,
     max_bad: float = MAX_BAD,
     progress: bool = False,
 ) -> Instance:
@@ -44,17 +44,18 @@ def from_logs(
 
     Parameters
     ----------
-    data : path or frame
-        A CSV file, a Parquet file, JSON lines (plain or gzipped), or a Polars or pandas frame; a row is one pull.
+    data : path, frame or URL
+        A CSV, Excel or Parquet file, JSON lines (plain or gzipped), a Polars or pandas frame, or the URL of a database
+        (`postgresql://user@host/shop`, `sqlite:///shop.db`); a row is one pull.
     arm, reward : str
         The columns with the arm and the reward of the pull.
     cost : str, optional
         The column with the cost of the pull; the cost of an arm is the mean of its pulls.
     costs : mapping or path, optional
         The cost of each arm instead: a mapping, a JSON file with an object of them, or a CSV file of (arm, cost).
-        Without `cost` and `costs` the costs are drawn as for the paper's instances, with a `DataWarning`.
-    cost_seed : int
-        Seed of drawn costs: NumPy's legacy `RandomState(cost_seed).rand(K)` over the arms in alphabetical order.
+    random_costs : int, optional
+        Where there are no costs at all, a seed to draw some for an experiment, as the paper does: NumPy's legacy
+        `RandomState(seed).rand(K)` over the arms in alphabetical order, with a `DataWarning`.
     model : {"bernoulli", "categorical", "gaussian"}
         The reward model. "bernoulli" needs rewards within [0, 1] and keeps their mean; "categorical" keeps the whole
         distribution, of at most 1000 different rewards; "gaussian" keeps the means and one standard deviation, that
@@ -63,6 +64,8 @@ def from_logs(
         What rewards are divided by, for example 5 for ratings from 1 to 5.
     label : str, optional
         What to call the instance; by default the file's name.
+    table : str, optional
+        The sheet of a spreadsheet, the first one by default, or the table of a database.
     max_bad : float
         Largest share of unusable rows that is accepted, within [0, 1]. They are left out with a `DataWarning`.
     progress : bool
@@ -78,47 +81,44 @@ def from_logs(
     >>> import polars as pl
     >>> log = pl.DataFrame({"model": ["small", "large", "small", "large"], "solved": [1, 1, 0, 1]})
     >>> instance = from_logs(log, arm="model", reward="solved", costs={"small": 0.1, "large": 2.0})
-    >>> instance.names, instance.means.tolist()
-    (('small', 'large'), [0.5, 1.0])
+    >>> instance.names, instance.means.tolist(), instance.counts.tolist()
+    (('small', 'large'), [0.5, 1.0], [2, 2])
     """
     if model not in REWARD_MODELS:
         raise InvalidData(f"reward model {model!r} is unknown; use one of {', '.join(REWARD_MODELS)}")
     if not is_number(scale) or scale <= 0:
         raise InvalidData("rewards are divided by it, so it must be a number above 0", parameter="scale", value=scale)
-    if cost is not None and costs is not None:
-        raise InvalidData("costs come from the column cost or from costs, not from both")
+    one_place(cost, costs, random_costs)
     import polars as pl
 
     columns = Columns(arm, reward, cost)
     keys = ["problem", "arm", "reward"] if model == "categorical" else ["problem", "arm"]
-    with opened(data, columns, max_bad, progress) as log:
+    with opened(data, columns, max_bad, progress, table) as log:
         parts = [log.collect(_grouped(frame, columns, keys, model, scale)) for frame in log.frames]
         parts = [part for part in parts if part.height]
         if not parts:
             log.problems.settle(log.problems.count)
             raise InvalidData(f"{log.shown} holds no rows")
-        sums = pl.concat(parts).group_by(keys).agg(pl.exclude(*keys, ROW).sum(), pl.col(ROW).min())
-        good = _usable(sums, log)
+        sums = (
+            pl.concat(parts)
+            .group_by(keys)
+            .agg(pl.col("rows", "total", "squares", "cost").sum(), pl.col(ROW, "low").min(), pl.col("high").max())
+        )
+        good = _usable(sums, log, scale)
     arms = sorted(good["arm"].unique().to_list())
     if len(arms) > MAX_ARMS:
         raise InvalidData(
             f"column {arm!r} of {log.shown} has {len(arms):,} different values; at most {MAX_ARMS:,} arms are accepted"
         )
-    drawn = f"NumPy legacy RandomState({cost_seed}).rand({len(arms)}) over the arms in alphabetical order"
-    if cost is not None:
-        sums = good.group_by("arm").agg(pl.col("cost").sum(), pl.col("rows").sum())
-        price, origin = {name: total / rows for name, total, rows in sums.iter_rows()}, f"mean of {cost!r} per arm"
-    elif costs is not None:
-        price, origin = given_costs(costs, arms), "given" if isinstance(costs, Mapping) else Path(costs).name
-    else:
-        warn(f"no costs were given; they are drawn at random: {drawn}")
-        price, origin = random_costs(arms, cost_seed), drawn
+    sums = good.group_by("arm").agg(pl.col("cost").sum(), pl.col("rows").sum())
+    column = None if cost is None else (cost, {name: total / rows for name, total, rows in sums.iter_rows()})
+    price, origin = priced(arms, column, costs, random_costs)
+    rows_of = dict(zip(sums["arm"].to_list(), sums["rows"].to_list(), strict=True))
     source = f"{log.name}: {good['rows'].sum():,} rows of {arm!r} and {reward!r}"
     source += f", rewards divided by {scale:g}" if scale != 1 else ""
     prices, called = [price[name] for name in arms], label or log.name.split(".")[0]
-    return by_cost(
-        _instance(good, arms, prices, model, scale).replace(label=called, source=f"{source}; costs: {origin}")
-    )
+    made = _instance(good, arms, prices, model, scale).replace(counts=[rows_of[name] for name in arms])
+    return by_cost(made.replace(label=called, source=f"{source}; costs: {origin}"))
 
 
 def _instance(good: pl.DataFrame, arms: list[str], costs: list[float], model: RewardModel, scale: float) -> Instance:
@@ -156,6 +156,7 @@ def _grouped(frame: pl.LazyFrame, columns: Columns, keys: list[str], model: str,
         ROW,
         pl.col(columns.arm).cast(pl.String).str.strip_chars().fill_null("").alias("arm"),
         reward.alias("reward"),
+        reward.alias("seen"),
         cost.alias("cost"),
     )
     accepted = (0.0, scale) if model == "bernoulli" else (-math.inf, math.inf)
@@ -186,18 +187,26 @@ def _grouped(frame: pl.LazyFrame, columns: Columns, keys: list[str], model: str,
             (pl.col("amount") ** 2).sum().alias("squares"),
             pl.col("cost").sum().alias("cost"),
             pl.col(ROW).min(),
+            pl.col("seen").min().alias("low"),
+            pl.col("seen").max().alias("high"),
         )
     )
 
 
-def _usable(sums: pl.DataFrame, log: Log) -> pl.DataFrame:
+def _usable(sums: pl.DataFrame, log: Log, scale: float) -> pl.DataFrame:
     import polars as pl
 
     broken = log.problems.count
     bad = sums.filter(pl.col("problem").is_not_null()).sort(ROW)
     for row in bad.iter_rows(named=True):
-        hint = Hint.SCALE if row["problem"] == OUTSIDE else Hint.MAX_BAD
-        log.problems.add(row["problem"], row["rows"], partial(log.where, row[ROW]), hint=hint)
+        if row["problem"] == OUTSIDE:
+            # The largest rewards are what a log is about: they are never damage, however few they are.
+            raise InvalidData(
+                f"{row['rows']:,} of {int(sums['rows'].sum()) + broken:,} rewards of {log.shown} are outside "
+                f"[0, {scale:g}]: from {row['low']:g} to {row['high']:g}, the first is {log.where(row[ROW])}",
+                hint=Hint.SCALE,
+            )
+        log.problems.add(row["problem"], row["rows"], partial(log.where, row[ROW]))
     log.problems.settle(int(sums["rows"].sum()) + broken)
     good = sums.filter(pl.col("problem").is_null())
     if good.is_empty():

@@ -16,6 +16,7 @@ from satisfice.errors import InvalidData
 from satisfice.instances.files import bytes_per_row, open_inflated, size
 from satisfice.instances.jsonlines import place, read_json_lines
 from satisfice.instances.progress import Advance, reading
+from satisfice.instances.sheets import EXCEL_ENDINGS, is_url, read_database, read_sheet
 from satisfice.instances.tables import ROW, Table, require_columns, watched
 from satisfice.instances.tally import Problems
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 JSON_ENDINGS = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz")
 PARQUET_ENDINGS = (".parquet", ".pq")
+PEEK = 1000
+KINDS = "CSV, Excel, Parquet or JSON lines"
 
 
 class PandasFrame(Protocol):
@@ -43,14 +46,20 @@ class Columns:
     reward: str
     cost: str | None
     optional: tuple[str, ...] = ()  # taken where the log has them
+    anything: bool = False  # whether all columns are wanted, and none is needed
 
     def names(self) -> list[str]:
         """Their names, each once."""
+        if self.anything:
+            return []
         return list(dict.fromkeys(name for name in (self.arm, self.reward, self.cost) if name is not None))
 
     def present(self, there: Collection[str]) -> list[str]:
         """Their names, and those of the optional ones that are there."""
-        return [*self.names(), *(name for name in self.optional if name in there)]
+        needed = self.names()
+        if self.anything:
+            return list(there)
+        return [*needed, *(name for name in self.optional if name in there and name not in needed)]
 
 
 @dataclass(frozen=True)
@@ -85,14 +94,23 @@ def opened(
     columns: Columns,
     max_bad: float,
     progress: bool,
+    table: str | None = None,
 ) -> Iterator[Log]:
-    """The log of a file or a frame; `InvalidData` when there is none, or it lacks a column."""
+    """The log of a file, a frame or a table of a database; `InvalidData` when there is none, or it lacks a column.
+
+    `table` is the sheet of a spreadsheet, the first one by default, or the table of a database.
+    """
     if not isinstance(data, (str, os.PathLike)):
-        yield _frame(_as_polars(data, columns), columns, Problems("rows of the frame", max_bad), "the frame", "logs")
+        frame = as_polars(data)
+        yield _frame(frame, columns, Problems("rows of the frame", max_bad), "the frame", "logs")
+        return
+    if is_url(data):
+        frame, shown = read_database(os.fspath(data), table).lazy(), f"table {table!r}" if table else "the table"
+        yield _frame(frame, columns, Problems(f"rows of {shown}", max_bad), shown, table or "logs")
         return
     path = Path(data)
     if path.is_dir():
-        raise InvalidData(f"{path} is a folder; a log is one file: CSV, Parquet or JSON lines")
+        raise InvalidData(f"{path} is a folder; a log is one file: {KINDS}")
     if not path.is_file():
         raise InvalidData(f"there is no file {path}")
     if not size(path):
@@ -100,7 +118,9 @@ def opened(
     problems = Problems(f"rows of {path}", max_bad)
     with reading(f"reading {path}", size(path), progress) as advance:
         name = path.name.lower()
-        if name.endswith(PARQUET_ENDINGS):
+        if name.endswith(EXCEL_ENDINGS):
+            yield _frame(read_sheet(path, table).lazy(), columns, problems, str(path), path.name, first=2)
+        elif name.endswith(PARQUET_ENDINGS):
             yield _parquet(path, columns, problems, advance if progress else None)
         elif name.endswith(JSON_ENDINGS):
             yield _json_lines(path, columns, problems, advance)
@@ -121,23 +141,22 @@ def _header(path: Path, columns: Columns) -> tuple[str, list[str]]:
     """The separator under which the first line has the needed columns, and all that it has; a comma when none is."""
     with path.open("rb") as raw, open_inflated(raw) as file:
         header = file.readline(1 << 20).decode("utf-8-sig", errors="replace")
-    for separator in ",;\t|":
-        there = next(csv.reader([header], delimiter=separator), [])
-        if set(columns.names()) <= set(there):
-            return separator, there
-    return ",", []
+    found = {mark: next(csv.reader([header], delimiter=mark), []) for mark in ",;\t|"}
+    if columns.anything:
+        return max(found.items(), key=lambda item: len(item[1]))
+    return next(((mark, there) for mark, there in found.items() if set(columns.names()) <= set(there)), (",", []))
 
 
 def _json_lines(path: Path, columns: Columns, problems: Problems, advance: Advance) -> Log:
-    needed = columns.names()
+    needed = columns.present(list(_first_record(path)))
 
     def frames() -> Iterator[pl.LazyFrame]:
         first = True
         for frame in read_json_lines(path, needed, problems=problems, advance=advance):
             if first and frame.height:
                 first = False
-                if any(frame[name].null_count() == frame.height for name in needed):
-                    require_columns(str(path), needed, list(_first_record(path)))
+                if any(frame[name].null_count() == frame.height for name in columns.names()):
+                    require_columns(str(path), columns.names(), list(_first_record(path)))
             yield frame.lazy()
 
     return Log(frames(), lambda frame: frame.collect(), partial(place, path), problems, str(path), path.name)
@@ -176,7 +195,8 @@ def _parquet(path: Path, columns: Columns, problems: Problems, advance: Advance 
     )
 
 
-def _frame(frame: pl.LazyFrame, columns: Columns, problems: Problems, shown: str, name: str) -> Log:
+def _frame(frame: pl.LazyFrame, columns: Columns, problems: Problems, shown: str, name: str, *, first: int = 0) -> Log:
+    """The log of a frame whose first row people would call `first`."""
     import polars as pl
 
     def collect(query: pl.LazyFrame) -> pl.DataFrame:
@@ -188,10 +208,15 @@ def _frame(frame: pl.LazyFrame, columns: Columns, problems: Problems, shown: str
     there = frame.collect_schema().names()
     require_columns(shown, columns.names(), there)
     rows = frame.select(columns.present(there)).with_row_index(ROW)
-    return Log(iter([rows]), collect, lambda row: f"row {row} of {shown}, counted from 0", problems, shown, name)
+
+    def where(row: int) -> str:
+        return f"row {row + first} of {shown}{'' if first else ', counted from 0'}"
+
+    return Log(iter([rows]), collect, where, problems, shown, name)
 
 
-def _as_polars(data: pl.DataFrame | pl.LazyFrame | PandasFrame, columns: Columns) -> pl.LazyFrame:
+def as_polars(data: pl.DataFrame | pl.LazyFrame | PandasFrame) -> pl.LazyFrame:
+    """A frame of Polars or pandas as a lazy frame of Polars."""
     import polars as pl
 
     if isinstance(data, (pl.DataFrame, pl.LazyFrame)):
@@ -200,12 +225,43 @@ def _as_polars(data: pl.DataFrame | pl.LazyFrame | PandasFrame, columns: Columns
         raise InvalidData(f"a {type(data).__name__} is not a log; give a path, or a Polars or pandas frame")
     import pandas as pd
 
-    require_columns("the frame", columns.names(), [str(name) for name in data.columns])
-    # Not pl.from_pandas, which needs PyArrow. Arms become small integers before they become text again.
-    codes, arms = cast("pd.Series", data[columns.arm]).factorize()
-    index = pl.Series(codes).cast(pl.Int64)
-    series = {columns.arm: pl.Series([str(arm) for arm in arms], dtype=pl.String).gather(index.set(index < 0, None))}
-    for name in columns.present([str(name) for name in data.columns])[1:]:
-        numbers = pd.to_numeric(data[name], errors="coerce")
-        series[name] = pl.Series(numbers.to_numpy(dtype="float64", na_value=float("nan")))
+    series = {}
+    for name in data.columns:
+        column = cast("pd.Series", data[name])
+        # Not pl.from_pandas, which needs PyArrow.
+        if pd.api.types.is_datetime64_any_dtype(column):
+            moments = column.dt.tz_convert("UTC").dt.tz_localize(None) if column.dt.tz is not None else column
+            series[str(name)] = pl.Series(moments.to_numpy(dtype="datetime64[us]"))
+        elif pd.api.types.is_numeric_dtype(column):
+            series[str(name)] = pl.Series(column.to_numpy(dtype="float64", na_value=float("nan")))
+        else:
+            # Texts become small integers before they become text again.
+            codes, texts = column.factorize()
+            index = pl.Series(codes).cast(pl.Int64)
+            words = pl.Series([str(text) for text in texts], dtype=pl.String)
+            series[str(name)] = words.gather(index.set(index < 0, None))
     return pl.LazyFrame(series)
+
+
+def columns_of(
+    data: str | os.PathLike[str] | pl.DataFrame | pl.LazyFrame | PandasFrame, table: str | None = None
+) -> tuple[pl.DataFrame, str | os.PathLike[str] | pl.DataFrame | pl.LazyFrame]:
+    """The first rows of a log with all its columns, and the log, read if it is not a file that is read piece by piece.
+
+    Raises
+    ------
+    InvalidData
+        When there is no such log.
+    """
+    import polars as pl
+
+    if not isinstance(data, (str, os.PathLike)):
+        frame = as_polars(data)
+        return frame.head(PEEK).collect(), frame
+    if is_url(data):
+        rows = read_database(os.fspath(data), table)
+        return rows.head(PEEK), rows
+    path = Path(data)
+    with opened(path, Columns("", "", None, anything=True), 1.0, False, table) as log:
+        head = next((log.collect(frame.head(PEEK)) for frame in log.frames), pl.DataFrame())
+    return head.drop(ROW, strict=False), path

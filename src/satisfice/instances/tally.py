@@ -124,6 +124,8 @@ def by_cost(instance: Instance) -> Instance:
     """The same instance with its arms sorted by cost, arms of equal cost by name."""
     order = sorted(range(instance.arms), key=lambda arm: (instance.costs[arm], instance.names[arm]))
     changes: dict[str, object] = {"costs": instance.costs[order], "names": [instance.names[arm] for arm in order]}
+    if instance.counts is not None:
+        changes["counts"] = instance.counts[order]
     if instance.reward == "categorical":
         changes["probabilities"] = instance.probabilities[order]
     else:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from satisfice.errors import InvalidData, InvalidStudy, OutcomeUnknown
+from satisfice.exports import kind_of, writer
 from satisfice.files import write_whole
 from satisfice.studies.config import is_number, shown
 from satisfice.studies.part import StudyPart
@@ -67,19 +68,20 @@ def log_frame(view: View) -> pl.DataFrame:
 
 
 def write_log(view: View, path: Path, last: int | None = None) -> Path:
-    """Write the log to a Parquet file, part by part."""
+    """Write the log to a file, part by part; its name says what kind of file."""
     from polars.exceptions import PolarsError
 
     if path.is_dir():
         raise InvalidData(f"{path} cannot be written: it is a folder")
+    kind = kind_of(path)
     try:
-        return write_whole(path, lambda part: _write(view, part, last))
+        return write_whole(path, lambda part: _write(view, part, kind, last))
     except (OSError, PolarsError) as error:
         raise unwritten(path, error) from error
 
 
-def _write(view: View, path: Path, last: int | None) -> None:
-    """A Parquet file whose parts were never in memory together: each is a file of its own until the end."""
+def _write(view: View, path: Path, kind: str, last: int | None) -> None:
+    """A file whose parts were never in memory together: each is a file of its own until the end."""
     import tempfile
 
     import polars as pl
@@ -87,13 +89,14 @@ def _write(view: View, path: Path, last: int | None) -> None:
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".log-") as folder:
         for number, frame in enumerate(frames(view, last)):
             frame.write_parquet(Path(folder, f"{number:08d}.parquet"))
-        pl.scan_parquet(Path(folder, "*.parquet")).sink_parquet(path)
+        writer(pl.scan_parquet(Path(folder, "*.parquet")), kind)(path)
 
 
 def archive(ledger: Ledger, before: float, path: Path) -> int:
     """Put the settled decisions from before a time into a file, and delete them from the log."""
     if not is_number(before):
         raise InvalidStudy(f"before = {shown(before)}; it must be a time in seconds since 1970", parameter="before")
+    kind_of(path, ("parquet",))
     if path.exists():
         raise InvalidData(f"{path} is there already; an archive overwrites nothing")
     last = ledger.look(lambda view: _settled_until(view, before))

@@ -146,12 +146,14 @@ class StudyReader:
         return self._look(log_frame)
 
     def export(self, path: str | Path) -> Path:
-        """Write `log()` to a Parquet file, folders included, in memory that does not grow with the log.
+        """Write `log()` to a file, folders included: .parquet, .csv, .jsonl or .xlsx, as its name ends.
+
+        The memory that this takes does not grow with the log, but for spreadsheets.
 
         Raises
         ------
         InvalidData
-            The file cannot be written.
+            The file cannot be written, or its name ends otherwise.
         """
         from satisfice.studies.archive import write_log
 
