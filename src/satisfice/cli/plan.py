@@ -20,9 +20,19 @@ if TYPE_CHECKING:
 
 
 def plan(
-    costs: str = typer.Option(..., "--costs", "-c", help="Cost of one pull of each arm: 0.2,1,8.", metavar="LIST"),
-    guess: str = typer.Option(
-        ...,
+    instance: str | None = typer.Option(
+        None,
+        "--instance",
+        "-i",
+        help="Instead of --costs and --guess: a built-in instance or a .json file; the means of one from a log are "
+        "drawn by its counts.",
+        metavar="NAME|FILE",
+    ),
+    costs: str | None = typer.Option(
+        None, "--costs", "-c", help="Cost of one pull of each arm: 0.2,1,8.", metavar="LIST"
+    ),
+    guess: str | None = typer.Option(
+        None,
         "--guess",
         "-g",
         help="Guessed mean of each arm within [0, 1], a number or a range: 0.6-0.75,0.85,0.9.",
@@ -46,15 +56,25 @@ def plan(
 ) -> None:
     """With guessed means: pulls until it is settled, what they cost and lose, and what the choice saves afterwards."""
     from satisfice.planning import plan as make_plan
+    from satisfice.planning import plan_instance
     from satisfice.planning.picture import picture
     from satisfice.plots import save
     from satisfice.problem import Instance
 
-    prices = [_parsed("--costs", text) for text in _split(costs)]
-    guesses = [_guess(text) for text in _split(guess)]
-    called = None if names is None else _split(names)
-    # Read with any means: what a reference arm may be depends on the names alone.
-    arms = Instance(prices, [0.5] * len(prices), called)
+    if (instance is None) == (costs is None and guess is None and names is None):
+        raise InvalidInstance("give --instance, or --costs and --guess (and --names)")
+    if instance is not None:
+        arms = options.read_instance(instance)
+        prepared = partial(plan_instance, arms)
+    else:
+        if costs is None or guess is None:
+            raise InvalidInstance("--costs and --guess go together; give both")
+        prices = [_parsed("--costs", text) for text in _split(costs)]
+        guesses = [_guess(text) for text in _split(guess)]
+        called = None if names is None else _split(names)
+        # Read with any means: what a reference arm may be depends on the names alone.
+        arms = Instance(prices, [0.5] * len(prices), called)
+        prepared = partial(make_plan, prices, guesses, names=called)
     where = options.read_setting(setting, alpha, reference, threshold, arms)
     steps = None if horizon is None else options.read_whole("--horizon", horizon)
 
@@ -62,24 +82,19 @@ def plan(
         typer.echo(f"simulating {label} ...", err=True)
 
     with output.ready(out):
-        result = make_plan(
-            prices,
-            guesses,
-            where,
-            steps,
-            policies=policy or None,
-            runs=runs,
-            seed=seed,
-            names=called,
-            report=None if as_json else report,
+        result = prepared(
+            where, steps, policies=policy or None, runs=runs, seed=seed, report=None if as_json else report
         )
         title = f"plan: {describe(where)}, T = {result.horizon:,}, {count(runs, 'run')}"
         figure = picture(title, result)
         (path,) = output.keep(out, f"plan-{where.kind}-{result.horizon}", {".png": partial(save, figure)})
+    doubt = options.doubt_data(result.middle, where)
     if as_json:
-        _print_json(result, path)
+        _print_json(result, path, doubt)
         return
-    typer.echo(f"{title}\n")
+    typer.echo(f"{title}\n{result.sentence}\n")
+    if doubt is not None:
+        typer.echo(f"{doubt['sentence']}\n")
     _print_table(result)
     for sentence in _sentences(result):
         typer.echo(sentence)
@@ -149,7 +164,7 @@ def _sentences(result: Plan) -> list[str]:
     return said
 
 
-def _print_json(result: Plan, path: Path) -> None:
+def _print_json(result: Plan, path: Path, doubt: dict[str, object] | None) -> None:
     def percentiles(values: Floats) -> list[float] | None:
         import numpy as np
 
@@ -162,6 +177,8 @@ def _print_json(result: Plan, path: Path) -> None:
         "runs": len(result.outlooks[0].settled),
         "dropped": result.dropped,
         "against": result.against,
+        "right": dict(zip(result.middle.names, result.shares, strict=True)),
+        "doubt": doubt,
         "percentiles": [10, 50, 90],
         "policies": {
             outlook.policy: {

@@ -90,14 +90,27 @@ def draw_means(instance: Instance, draws: int, rng: np.random.Generator) -> Floa
 def draw_levels(values: Floats, counts: Floats, draws: int, rng: np.random.Generator) -> Floats:
     """Means of arms with `counts`, (arms, levels), of rewards `values`, (levels,), drawn anew: (draws, arms)."""
     result = np.zeros((draws, len(counts)))
-    prior = np.zeros(len(values))
-    prior[[int(values.argmin()), int(values.argmax())]] += PRIOR / max(len(values) / 2, 1)
-    for arm, seen in enumerate(counts):
-        weight = seen + prior
+    for arm, weight in enumerate(weights(values, counts)):
         at = weight > 0
         parts = rng.standard_gamma(weight[at], (draws, int(at.sum())))
         result[:, arm] = parts @ values[at] / parts.sum(axis=1)
     return result
+
+
+def weights(values: Floats, counts: Floats) -> Floats:
+    """The counts with the prior added: half a row at each end where there are two levels, less where there are more."""
+    prior = np.zeros(len(values))
+    prior[[int(values.argmin()), int(values.argmax())]] += PRIOR / max(len(values) / 2, 1)
+    return np.asarray(counts + prior)
+
+
+def draw_instances(instance: Instance, draws: int, rng: np.random.Generator) -> list[Instance]:
+    """Instances that this one may be by its counts."""
+    if instance.counts is None or instance.reward != "categorical":
+        return [instance.replace(means=means) for means in draw_means(instance, draws, rng)]
+    weight = weights(instance.values, instance.counts[:, None] * instance.probabilities)
+    tables = rng.standard_gamma(weight, (draws, *weight.shape))
+    return [instance.replace(probabilities=table / table.sum(axis=1, keepdims=True)) for table in tables]
 
 
 def optimal_of(setting: Setting, costs: Floats, means: Floats, names: tuple[str, ...]) -> NDArray[np.int64]:

@@ -53,6 +53,23 @@ class Plan:
     times: Ints
     dropped: int  # draws of the guess in which no arm is feasible; they are left out
     outlooks: tuple[Outlook, ...]
+    shares: tuple[float, ...]  # of the draws in which each arm is the right one: the cheapest that is good enough
+
+    @property
+    def right(self) -> str:
+        """The arm that is the right one in most draws."""
+        return self.middle.names[int(np.argmax(self.shares))]
+
+    @property
+    def sentence(self) -> str:
+        """Which arm is the right one, and how often."""
+        order = [int(i) for i in np.argsort(-np.array(self.shares), kind="stable") if self.shares[i] > 0]
+        cost, mean = self.middle.costs[order[0]], self.middle.means[order[0]]
+        what = f"The right arm is {self.right} (cost {cost:g}, mean {mean:.3g})"
+        if len(order) == 1:
+            return f"{what}, the cheapest that is good enough."
+        others = ", ".join(f"{self.middle.names[i]} ({self.shares[i]:.0%})" for i in order[1:4])
+        return f"{what} in {self.shares[order[0]]:.0%} of the draws of the guess; in others it is {others}."
 
 
 def settle(pulls: Ints, times: Ints) -> tuple[float, int]:

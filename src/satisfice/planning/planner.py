@@ -13,14 +13,16 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from satisfice.errors import InvalidInstance, InvalidPolicy, NoFeasibleArm
+from satisfice.instances.doubt import draw_instances
 from satisfice.limits import MAX_HORIZON, MAX_RUNS, whole
 from satisfice.planning.outlook import Ints, Outlook, Plan, settle
 from satisfice.policies import Policy, all_policies, get_policy
-from satisfice.problem import Instance, Setting
+from satisfice.problem import Floats, Instance, Setting
 from satisfice.simulation.checkpoints import log_times
 from satisfice.simulation.job import Job
 
 Guess = float | tuple[float, float]
+Known = tuple[Ints, Floats]  # pulls and totals of every arm that a policy begins with
 
 SEARCHED = (10**3, 10**4, 10**5, 10**6, 10**7)
 
@@ -79,24 +81,83 @@ def plan(
     >>> result = plan([0.2, 1, 8], [0.6, (0.85, 0.88), 0.9], BestReward(0.1), horizon=1e6, policies=["pe-cs"], runs=20)
     >>> result.outlooks[0].share, round(float(np.median(result.outlooks[0].saved)))
     (1.0, 7000)
+    >>> result.right
+    'arm-2'
     """
     ranges = tuple(_range(one) for one in guess)
     if len(ranges) != len(costs):
         raise InvalidInstance(f"{len(costs)} costs but {len(ranges)} guesses; there must be one of each per arm")
     middle = Instance(costs, [(low + high) / 2 for low, high in ranges], names, label="guess")
+    runs = whole("runs", runs, 1, MAX_RUNS)
+    draws = [np.random.default_rng([seed, run]).uniform(*np.transpose(ranges)) for run in range(runs)]
+    worlds = [middle.replace(means=means) for means in draws]
+    return _plan(worlds, middle, ranges, setting, horizon, policies=policies, seed=seed, report=report)
+
+
+def plan_instance(
+    instance: Instance,
+    setting: Setting,
+    horizon: float | None = None,
+    *,
+    policies: Sequence[str | Policy] | None = None,
+    runs: int = 100,
+    seed: int = 0,
+    begun: bool = False,
+    report: Callable[[str], None] | None = None,
+) -> Plan:
+    """`plan` for an instance: its means are the guess, and where it comes from a log, they are drawn by its counts.
+
+    Parameters
+    ----------
+    begun : bool
+        Whether the policies know the rows of the log already, and count on from there. For GLR alone.
+
+    Examples
+    --------
+    >>> from satisfice import BestReward
+    >>> log = Instance([1, 2], [0.5, 0.9], ["small", "large"], counts=[50, 50])
+    >>> plan_instance(log, BestReward(0.1), 1e4, policies=["pe-cs"], runs=5).right
+    'large'
+    """
+    if not instance.bounded:
+        raise InvalidInstance("a plan is for rewards within [0, 1]; divide those of the instance by their largest")
+    runs = whole("runs", runs, 1, MAX_RUNS)
+    if instance.counts is None:
+        worlds, ranges = [instance] * runs, tuple((mean, mean) for mean in instance.means.tolist())
+    else:
+        worlds = draw_instances(instance, runs, np.random.default_rng(seed))
+        means = np.array([world.means for world in worlds])
+        ends = zip(means.min(axis=0).tolist(), means.max(axis=0).tolist(), strict=True)
+        ranges = tuple(ends)
+    known = None
+    if begun and instance.counts is not None:
+        known = instance.counts, instance.counts * instance.means
+    return _plan(worlds, instance, ranges, setting, horizon, policies=policies, seed=seed, report=report, known=known)
+
+
+def _plan(
+    worlds: list[Instance],
+    middle: Instance,
+    ranges: tuple[tuple[float, float], ...],
+    setting: Setting,
+    horizon: float | None,
+    *,
+    policies: Sequence[str | Policy] | None,
+    seed: int,
+    report: Callable[[str], None] | None,
+    known: Known | None = None,
+) -> Plan:
+    """The plan for these worlds, one for each run."""
     chosen = [get_policy(one) for one in policies] if policies is not None else default_policies(setting)
     if not chosen:
         raise InvalidPolicy("no policy was given; name at least one")
     if setting.reference is not None:
         middle.index(setting.reference)
-    runs = whole("runs", runs, 1, MAX_RUNS)
-    draws = [np.random.default_rng([seed, run]).uniform(*np.transpose(ranges)) for run in range(runs)]
-    worlds = [middle.replace(means=means) for means in draws]
     possible = [world for world in worlds if setting.feasible(world).any()]
     if not possible:
         raise NoFeasibleArm(f"no arm reaches the threshold {setting.threshold(middle):g} in any of {len(worlds)} draws")
     steps = (
-        _search(chosen[0], setting, possible[:30], seed=seed)
+        _search(chosen[0], setting, possible[:30], seed=seed, known=known)
         if horizon is None
         else whole("horizon", horizon, 1, MAX_HORIZON)
     )
@@ -105,7 +166,8 @@ def plan(
     for policy in chosen:
         if report is not None:
             report(policy.label)
-        outlooks.append(_outlook(policy, setting, possible, times=times, seed=seed))
+        outlooks.append(_outlook(policy, setting, possible, times=times, seed=seed, known=known))
+    right = np.bincount([setting.optimal_arm(world) for world in possible], minlength=middle.arms) / len(possible)
     return Plan(
         middle=middle,
         guess=ranges,
@@ -116,6 +178,7 @@ def plan(
         times=times,
         dropped=len(worlds) - len(possible),
         outlooks=tuple(outlooks),
+        shares=tuple(right.tolist()),
     )
 
 
@@ -132,23 +195,25 @@ def _range(guess: Guess) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _search(policy: Policy, setting: Setting, worlds: list[Instance], *, seed: int) -> int:
+def _search(policy: Policy, setting: Setting, worlds: list[Instance], *, seed: int, known: Known | None) -> int:
     horizon = SEARCHED[0]
     for horizon in SEARCHED:
-        settled = _outlook(policy, setting, worlds, times=log_times(horizon), seed=seed).settled
+        settled = _outlook(policy, setting, worlds, times=log_times(horizon), seed=seed, known=known).settled
         if np.isfinite(settled).mean() >= 0.9:
             break
     return horizon
 
 
-def _outlook(policy: Policy, setting: Setting, worlds: list[Instance], *, times: Ints, seed: int) -> Outlook:
+def _outlook(
+    policy: Policy, setting: Setting, worlds: list[Instance], *, times: Ints, seed: int, known: Known | None
+) -> Outlook:
     settled, saved, lost = np.zeros((3, len(worlds)))
     spend, cost, quality = np.zeros((3, len(worlds)))
     choice, right = np.zeros(len(worlds), dtype=np.int64), np.zeros(len(worlds), dtype=np.bool_)
     savings = np.zeros((len(worlds), len(times)))
     for run, world in enumerate(worlds):
         job = Job(policy, world, setting, horizon=int(times[-1]), seed=seed, checkpoints=times)
-        pulls = trajectory(job, run)
+        pulls = trajectory(job, run, known)
         cost_gaps, quality_gaps = setting.cost_gaps(world), setting.quality_gaps(world)
         when, arm = settle(pulls, times)
         choice[run], right[run] = arm, cost_gaps[arm] == 0 and quality_gaps[arm] == 0
@@ -166,11 +231,11 @@ def _outlook(policy: Policy, setting: Setting, worlds: list[Instance], *, times:
     return Outlook(policy.label, settled, choice, right, spend, cost, quality, saved, lost, savings)
 
 
-def trajectory(job: Job, run: int) -> Ints:
+def trajectory(job: Job, run: int, known: Known | None = None) -> Ints:
     """The pulls of every arm at the job's checkpoints, (checkpoints, arms), of one run of a plan.
 
     The random numbers are from the seed, the number of the run and the policy's label alone, and others than those that
     the run's means are drawn with.
     """
     stream = np.random.SeedSequence([job.seed, run], spawn_key=(zlib.crc32(job.policy.label.encode()),))
-    return job.trajectory(np.random.Generator(np.random.PCG64(stream)))
+    return job.trajectory(np.random.Generator(np.random.PCG64(stream)), known)

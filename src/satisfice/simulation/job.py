@@ -137,13 +137,22 @@ class Job:
             weigh(record, self.gaps, curves[i])
             pulls[i, self.order] = state.pulls
 
-    def trajectory(self, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Pulls of every arm up to every checkpoint, (checkpoints, arms), in the caller's order, of one run."""
+    def trajectory(
+        self, rng: np.random.Generator, begun: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
+    ) -> NDArray[np.int64]:
+        """Pulls of every arm up to every checkpoint, (checkpoints, arms), in the caller's order, of one run.
+
+        `begun`: pulls and totals of every arm that the policy knows already; they are not counted again. It is for
+        policies that read nothing but these sums, as GLR does.
+        """
         record = np.zeros((len(self.checkpoints), len(self.order)), dtype=np.int64)
         state = new_state(self.policy, len(self.order))
+        if begun is not None:
+            state.pulls[:], state.totals[:] = begun[0][self.order], begun[1][self.order]
+        before = state.pulls.copy()
         self.engine(self.problem, state, self.world, self.checkpoints, record, rng)
         pulls = np.zeros((len(self.checkpoints), self.instance.arms), dtype=np.int64)
-        pulls[:, self.order] = record
+        pulls[:, self.order] = record - before
         return pulls
 
     def terms(self, runs: int) -> Terms:
