@@ -35,6 +35,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "bounds.terms": ("Term",),
     "planning": ("Outlook", "Plan", "plan"),
     "paper": ("reproduce",),
+    "analysis": ("AnalysedArm", "Analysis", "analyse"),
     "studies": (
         *("ArmStatus", "Decision", "Replay", "Status", "Storage", "Study", "Verdict"),
         *("create_study", "delete_study", "list_studies", "load_study", "replay"),
@@ -51,7 +52,19 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "studies.status": ("Control", "Refutation", "Spending"),
 }
 _MODULES = (
-    *("bounds", "errors", "instances", "paper", "planning", "plots", "policies", "problem", "simulation", "studies"),
+    *(
+        "analysis",
+        "bounds",
+        "errors",
+        "instances",
+        "paper",
+        "planning",
+        "plots",
+        "policies",
+        "problem",
+        "simulation",
+        "studies",
+    ),
 )
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = sorted((*_HOME, *_MODULES))

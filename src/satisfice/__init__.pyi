@@ -1,4 +1,5 @@
 # Written by tools/stub.py from the list of public names in __init__.py.
+from satisfice import analysis as analysis
 from satisfice import bounds as bounds
 from satisfice import errors as errors
 from satisfice import instances as instances
@@ -9,6 +10,9 @@ from satisfice import policies as policies
 from satisfice import problem as problem
 from satisfice import simulation as simulation
 from satisfice import studies as studies
+from satisfice.analysis import AnalysedArm as AnalysedArm
+from satisfice.analysis import Analysis as Analysis
+from satisfice.analysis import analyse as analyse
 from satisfice.bounds import LowerBound as LowerBound
 from satisfice.bounds import OrderOptimality as OrderOptimality
 from satisfice.bounds import UpperBound as UpperBound
