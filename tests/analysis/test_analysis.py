@@ -170,7 +170,7 @@ def test_a_mean_that_changes_along_the_log_is_said(with_time: bool) -> None:
     assert concern.sentence.startswith("The mean of phone changed along the log")
     ((name, when, before, since),) = concern.table[1:]
     assert name == "phone" and float(since.split()[0]) < 0.02 and 0.28 < float(before.split()[0]) < 0.36
-    assert when == ("2026-02-10" if with_time else "row 4,000")
+    assert when == ("2026-02-10" if with_time else "row 4,001")
 
 
 def test_segments_that_were_used_alike_are_no_concern() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -71,3 +73,14 @@ def test_plan_names_the_right_arm_and_takes_an_instance(cli: Cli) -> None:
     for words in (("--instance", "toy:0.78", "--costs", "1,2"), (), ("--costs", "1,2")):
         wrong = cli("plan", *words, *shared)
         assert wrong.exit_code == 2 and wrong.stderr.startswith("error: ")
+
+
+def test_the_page_does_what_it_says(cli: Cli) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "analyse.md").read_text(encoding="utf-8")
+    pl.read_csv("calls.csv").write_csv("campaign.csv")
+    (command,) = re.findall(r"^\$ satisfice (.*)$", text, flags=re.MULTILINE)
+    result = cli(*shlex.split(command), "--no-plan")
+    assert result.exit_code == 0 and "results/analysis-campaign.html" in result.stdout
+    (snippet,) = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    exec(compile(snippet, "docs/analyse.md", "exec"), {})
+    assert Path("report.html").exists()

@@ -41,8 +41,8 @@ def changed(rows: Rows, evidence: Evidence, confidence: float) -> list[Concern]:
         return []
     order = "" if timed else ", if its rows are in the order of time"
     text = (
-        f"The mean of {listed([row[0] for row in found], 6)} changed along the log{order}. What is said of all rows may not "
-        "hold now: look at the rows since then, and let a live study watch for it."
+        f"The mean of {listed([row[0] for row in found], 6)} changed along the log{order}. What is said of all rows "
+        "may not hold now: look at the rows since then, and let a live study watch for it."
     )
     return [Concern("drift", text, (("arm", "since", "mean before", "mean since"), *found))]
 
