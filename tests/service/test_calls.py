@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 
 import httpx
+import msgspec
 import polars as pl
 import pytest
 
+from satisfice.service import schemas as types
 from satisfice.service.ids import belongs, read_id, write_id
 from service.running import STUDY, Running
 
@@ -141,6 +143,19 @@ def test_pages_of_decisions_and_why(study: Client) -> None:
     why = study.get(f"/v1/studies/answers/decisions/{made[0]}").json()
     assert why["id"] == made[0] and f"Decision {made[0]} " in why["sentence"]
     assert kind(study.get("/v1/studies/answers/decisions/nobody0000")) == (404, "unknown-decision")
+
+
+def test_answers_have_the_fields_that_the_description_names_and_no_others(study: Client) -> None:
+    (first,) = ask(study, session="chat")
+    study.post("/v1/rewards", json={"decision": first["id"], "reward": 1.0, "cost": 0.1})
+    for path, answer in (
+        ("", types.StudyTerms),
+        ("/status", types.StatusAnswer),
+        ("/decisions", types.DecisionPage),
+        (f"/decisions/{first['id']}", types.Explained),
+    ):
+        data = study.get(f"/v1/studies/answers{path}").json()
+        assert msgspec.to_builtins(msgspec.convert(data, answer)) == data, path
 
 
 def test_studies_come_in_pages(admin: Client) -> None:

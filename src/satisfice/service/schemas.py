@@ -243,6 +243,7 @@ class VerdictLine(Struct):
     certified_at: float | None
     certified_after: int | None
     sentence: str
+    costs: str
 
 
 class SpendingLine(Struct):
@@ -298,6 +299,8 @@ class Explained(Struct):
     place: int
     asked_at: float
     subject: str | None
+    session: str | None
+    chance: float
     status: StatusAnswer
     sentence: str
 
