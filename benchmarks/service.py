@@ -67,6 +67,14 @@ class Server:
         parts = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(parts[11]) + int(parts[12])) / os.sysconf("SC_CLK_TCK")
 
+    def settle(self) -> None:
+        """Wait until it has nothing to do in the background: a rule that is being compiled is no part of a decision."""
+        for _ in range(120):
+            before = self.cpu()
+            time.sleep(0.5)
+            if self.cpu() - before <= 0.05:
+                return
+
     def memory(self) -> float:
         """Megabytes that it has."""
         pages = int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1])
@@ -137,7 +145,10 @@ ASK = "/v1/studies/bench/decisions"
 def echo_ratio(turns: int, count: int) -> dict[str, float]:
     """CPU of the server per decision in memory, against that of an echo."""
     with served() as server:
-        load(server.port, ASK, 5_000, flow="pair")
+        for _ in range(2):
+            load(server.port, ASK, 5_000, flow="pair")
+            load(server.port, ASK, 5_000)
+            server.settle()
         costs: dict[str, list[float]] = {"echo": [], "decision": []}
         for _ in range(turns):
             for name, path in (("echo", "/echo"), ("decision", ASK)):
@@ -155,7 +166,8 @@ def durable_ratio(storage: str, turns: int, count: int) -> dict[str, float]:
         rates: dict[str, list[float]] = {"memory": [], "durable": []}
         tails: list[float] = []
         for server in (memory, durable):
-            load(server.port, ASK, 500, flow="pair")
+            load(server.port, ASK, 1_000, flow="pair")
+            server.settle()
         for _ in range(turns):
             for name, server in (("memory", memory), ("durable", durable)):
                 began = time.perf_counter()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -11,12 +12,13 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
 
 from satisfice.service.core import Options, Service
 from satisfice.service.endpoint import Answer, Call, Endpoint, Operation
 from satisfice.service.openapi import describe
 from satisfice.service.pages.rooms import page_routes
-from satisfice.service.routes import OPERATIONS
+from satisfice.service.routes import OPERATIONS, STUDY
 from satisfice.studies.storages import Storage, get_storage
 
 
@@ -83,7 +85,8 @@ def create_app(
     paths: dict[str, list[Operation]] = {}
     for operation in operations:
         paths.setdefault(operation.path, []).append(operation)
-    routes: list[BaseRoute] = [Route(path, Endpoint(service, path, methods)) for path, methods in paths.items()]
+    endpoints = {path: Endpoint(service, path, methods) for path, methods in paths.items()}
+    routes: list[BaseRoute] = [Route(path, endpoint) for path, endpoint in endpoints.items()]
     routes += page_routes(service)
     routes.append(Route("/{rest:path}", Endpoint(service, "elsewhere", [])))
     middleware = [
@@ -105,9 +108,26 @@ def create_app(
             watchers.remove(service.metrics.committed)
             service.close()
 
-    app = Starlette(routes=routes, middleware=middleware if cors else [], lifespan=lifespan)
+    app = _Application(routes=routes, middleware=middleware if cors else [], lifespan=lifespan)
+    if not cors:
+        app.direct = {last: endpoints[f"{STUDY}/{last}"] for last in ("decisions", "rewards")}
     app.state.service = service
     return app
+
+
+class _Application(Starlette):
+    """Starlette, but that the calls that are made most take no way around: an endpoint answers all errors itself."""
+
+    direct: Mapping[str, Endpoint] = MappingProxyType({})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not scope.get("root_path"):
+            match scope["path"].split("/"):
+                case ["", "v1", "studies", study, last] if study and last in self.direct:
+                    scope["path_params"], scope["app"] = {"study": study}, self
+                    await self.direct[last](scope, receive, send)
+                    return
+        await super().__call__(scope, receive, send)
 
 
 def _watchers(service: Service) -> list[Any]:

@@ -184,19 +184,16 @@ class Endpoint:
 
     async def _body(self, operation: Operation, headers: Mapping[bytes, bytes], receive: Receive) -> Any:
         most = self._service.options.body_limit
-        too_large = Problem("too-large", f"a body may have {most:,} bytes")
         length = headers.get(b"content-length", b"0")
         if length.isdigit() and int(length) > most:
-            raise too_large
+            raise _too_large(most)
         message = await receive()
         data: bytes = message.get("body", b"")
-        while message.get("more_body"):
+        while message.get("more_body") and len(data) <= most:
             message = await receive()
             data += message.get("body", b"")
-            if len(data) > most:
-                raise too_large
         if len(data) > most:
-            raise too_large
+            raise _too_large(most)
         if operation.body is None:
             return None
         if not data and operation.optional:
@@ -213,6 +210,10 @@ class Endpoint:
             raise misread(error) from None
         except UnicodeDecodeError:
             raise Problem("invalid-request", "body: it is not UTF-8", place="$") from None
+
+
+def _too_large(most: int) -> Problem:
+    return Problem("too-large", f"a body may have {most:,} bytes")
 
 
 def _kinds(body: Any) -> tuple[Any, ...]:

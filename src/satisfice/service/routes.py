@@ -6,7 +6,7 @@ from satisfice.service import decisions, leases, observing, studies
 from satisfice.service import schemas as types
 from satisfice.service.endpoint import Operation
 
-_STUDY = "/v1/studies/{study}"
+STUDY = "/v1/studies/{study}"
 _BODY = ("invalid-request", "too-large", "not-json")
 _KNOWN = ("unknown-study", "storage")
 
@@ -14,7 +14,7 @@ OPERATIONS: tuple[Operation, ...] = (
     # Those that are called most come first: routes are looked through in order.
     Operation(
         "POST",
-        f"{_STUDY}/decisions",
+        f"{STUDY}/decisions",
         decisions.ask,
         "Ask for decisions",
         scope="decide",
@@ -26,7 +26,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "POST",
-        f"{_STUDY}/rewards",
+        f"{STUDY}/rewards",
         decisions.tell,
         "Tell rewards of a study",
         scope="reward",
@@ -46,7 +46,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "POST",
-        f"{_STUDY}/leases",
+        f"{STUDY}/leases",
         leases.lease,
         "Take decisions in advance, and give back those that were not used",
         scope="decide",
@@ -57,7 +57,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "POST",
-        f"{_STUDY}/records",
+        f"{STUDY}/records",
         decisions.record,
         "Count decisions that somebody else made",
         scope="reward",
@@ -67,7 +67,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "GET",
-        f"{_STUDY}/status",
+        f"{STUDY}/status",
         observing.status,
         "Every arm, the verdict and what was spent",
         scope="read",
@@ -76,7 +76,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "GET",
-        f"{_STUDY}/decisions",
+        f"{STUDY}/decisions",
         decisions.page,
         "Look through the decisions, newest first",
         scope="read",
@@ -86,7 +86,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "GET",
-        f"{_STUDY}/decisions/{{decision}}",
+        f"{STUDY}/decisions/{{decision}}",
         decisions.explain,
         "Explain a decision",
         scope="read",
@@ -95,7 +95,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "GET",
-        f"{_STUDY}/events",
+        f"{STUDY}/events",
         observing.events,
         "Verdicts, refutations and changes as they happen",
         scope="read",
@@ -106,7 +106,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "GET",
-        f"{_STUDY}/export",
+        f"{STUDY}/export",
         observing.export,
         "The log as a file",
         scope="read",
@@ -116,7 +116,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "GET",
-        _STUDY,
+        STUDY,
         studies.show,
         "The terms of a study",
         scope="read",
@@ -125,7 +125,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "PATCH",
-        _STUDY,
+        STUDY,
         studies.change,
         "Change costs and arms, pause, resume, close or reopen",
         scope="admin",
@@ -135,7 +135,7 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation(
         "DELETE",
-        _STUDY,
+        STUDY,
         studies.delete,
         "Delete a study and its log, for good",
         scope="admin",
