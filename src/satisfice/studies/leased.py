@@ -9,6 +9,7 @@ is not used is given back when its time is over, and at the end.
 from __future__ import annotations
 
 import atexit
+import re
 import threading
 import time
 import uuid
@@ -31,6 +32,7 @@ LOOK_THROUGH = 256
 # What the verdict of a study is, is looked at again after so many seconds.
 FRESH = 1.0
 AWAY = "away-"
+_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 
 
 class LeasedDecision(NamedTuple):
@@ -105,13 +107,13 @@ class StudySource:
         return Block(made, time.time() + seconds, leader, settled)
 
     def settle(self, lines: Sequence[Settled], tries: int) -> int:
-        told = [line for line in lines if line.reward is not None]
+        known = [line for line in lines if _NUMBER.fullmatch(line.id)]
+        rest = [line for line in known if line.reward is None]
         try:
-            self._study.tell_many([_triple(line) for line in told])
-            rest = [line for line in lines if line.reward is None]
+            self._study.tell_many([_triple(line) for line in known if line.reward is not None])
         except (InvalidReward, RewardConflict, UnknownDecision):
-            rest = list(lines)  # one by one: those that are right count
-        return sum(not self._settle_one(line) for line in rest)
+            rest = known  # one by one: those that are right count
+        return len(lines) - len(known) + sum(not self._settle_one(line) for line in rest)
 
     def _settle_one(self, line: Settled) -> bool:
         try:
@@ -150,6 +152,7 @@ class LeasedStudy:
         self._leader: str | None = None
         self._error: SatisficeError | None = None
         self._told: deque[Settled] = deque()
+        self._back: deque[str] = deque()
         self._arms: dict[str, str] = {}  # of decisions that were made while the service was away
         self._wake, self._change = threading.Event(), threading.Condition()
         self._closing = False
@@ -186,6 +189,15 @@ class LeasedStudy:
             self._wanted = True
             self._wake.set()
         return found
+
+    def put_back(self, decision: LeasedDecision) -> None:
+        """Put a decision back into the stock that `ask` gave and that was not used."""
+        self._stock.appendleft(decision)
+
+    def unused(self, decision_id: str) -> None:
+        """Give a decision back to the study: it was not used."""
+        if not decision_id.startswith(AWAY):
+            self._back.append(decision_id)
 
     def anew(self) -> None:
         """Give back what is in stock, since the arms have changed."""
@@ -227,7 +239,7 @@ class LeasedStudy:
         """Wait until every reward so far has reached the study; False where that took too long."""
         deadline = time.monotonic() + timeout
         with self._change:
-            while self._told or self._busy:
+            while self._told or self._back or self._busy:
                 self._wake.set()
                 left = deadline - time.monotonic()
                 if left <= 0 or not self._thread.is_alive():
@@ -280,8 +292,8 @@ class LeasedStudy:
             self._busy = True
             try:
                 self._send(tries)
-                if closing or (self._stock and time.time() > self._until):
-                    self._give_back(tries)
+                if closing or self._back or (self._stock and time.time() > self._until):
+                    self._give_back(tries, stock=closing or time.time() > self._until)
                 if not closing and self._wanted and len(self._stock) <= self._low:
                     self._take(tries)
                 self._error = None
@@ -315,15 +327,19 @@ class LeasedStudy:
         self._taken, self._since = len(self._stock), now
         self._low = self._block // 2 if not answer.settled else self._block
 
-    def _give_back(self, tries: int) -> None:
+    def _give_back(self, tries: int, *, stock: bool) -> None:
+        """Give back what was said to be unused, and the stock, too."""
+        said = [self._back[i] for i in range(min(len(self._back), self._most))]
         unused: list[str] = []
         try:
-            while len(unused) < self._most:
+            while stock and len(unused) < self._most:
                 unused.append(self._pop().id)
         except IndexError:
             pass
-        if unused:
-            self._source.take(0, self._seconds, unused, tries)
+        if said or unused:
+            self._source.take(0, self._seconds, [*said, *unused], tries)
+        for _ in said:
+            self._back.popleft()
 
     def _send(self, tries: int) -> None:
         while self._told:
@@ -333,8 +349,10 @@ class LeasedStudy:
             for line in batch:
                 if not line.id.startswith(AWAY):
                     lines.append(line)
-                elif line.reward is not None:
+                elif line.reward is not None and line.id in self._arms:
                     records.append(Recorded(line.id, self._arms[line.id], line.reward, line.cost))
+                else:  # of a process that is gone
+                    self.problems += line.reward is not None
             if lines:
                 self.problems += self._source.settle(lines, tries)
             for start in range(0, len(records), 1_000):

@@ -1,0 +1,1 @@
+"""Studies inside other people's software. None of these modules is imported by the package itself."""

@@ -1,0 +1,1 @@
+"""What a router of LLM calls needs of a study: arms from deployments, sessions, tickets, a judge, prices."""
