@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test lint format wheel bench bench-regret bench-studies bench-traffic bench-verdicts bench-service bench-data \
+.PHONY: demo test test-litellm lint format wheel bench bench-regret bench-studies bench-traffic bench-verdicts bench-service bench-data \
 	service-long torture clean
 .DEFAULT_GOAL := demo
 
@@ -31,6 +31,20 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 2
+
+# LiteLLM and its proxy have an environment of their own: they weigh more than all the rest.
+LITELLM = .venv-litellm
+$(LITELLM)/.installed: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	@echo "Installing satisfice, LiteLLM and its proxy into $(LITELLM) ..."
+	$(PYTHON) -m venv $(LITELLM)
+	$(LITELLM)/bin/python -m pip install --quiet --upgrade pip
+	$(LITELLM)/bin/python -m pip install --quiet --editable '.[litellm,serve]' 'litellm[proxy]' pytest
+	@touch $@
+
+test-litellm: $(LITELLM)/.installed
+	LITELLM_LOCAL_MODEL_COST_MAP=True $(LITELLM)/bin/python -m pytest -o addopts= -o pythonpath='tests examples' -q \
+		--confcutdir=tests/with_litellm --doctest-modules tests/with_litellm src/satisfice/integrations
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -78,4 +92,4 @@ bench-data: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/instances.py
 
 clean:
-	rm -rf $(VENV) demo results reproduction
+	rm -rf $(VENV) $(LITELLM) demo results reproduction

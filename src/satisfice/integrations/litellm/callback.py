@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # The reward of an answer, from what LiteLLM logs of the call and the response; None where it is not known yet.
 Reward = Callable[[Kwargs, object], object]
+# Seconds that the first call waits for its study to be opened.
+OPENING = 15.0
 
 
 class Satisfice(CustomLogger):
@@ -189,25 +191,37 @@ class Satisfice(CustomLogger):
         if not eligible:
             return healthy
         call = Attempt(self.route, messages, request)
-        if not self.route.sampled(call.session):
-            led = self.route.leader(eligible, call.session)
-            if led is not None:
-                call.note({"arm": led[0]})
-                return [d for d in eligible if deployment_id(d) in led[1]]
-        ticket = self.route.ready(eligible, call.session, call.failed)
-        if ticket is None:
-            ticket = await self._trip(self.route.ask, eligible, call.session, call.failed)
-        if ticket is None:
+        ticket = None
+        sampled = self.route.sampled(call.session)
+        if sampled:
+            ticket = self.route.ready(eligible, call.session, call.failed)
+            if ticket is None and not self.route.away:
+                ticket = await self._trip(eligible, call.session, call.failed)
+        elif not self.route.opened and not self.route.away:
+            await self._trip(eligible, None, ())
+        if ticket is not None:
+            call.decided(ticket)
+            return [d for d in eligible if deployment_id(d) in ticket.deployments]
+        # Nobody will grade this answer, or the study is away.
+        led = self.route.leader(eligible, call.session)
+        if led is None:
             return healthy
-        call.decided(ticket)
-        return [d for d in eligible if deployment_id(d) in ticket.deployments]
+        call.note({"arm": led[0]})
+        return [d for d in eligible if deployment_id(d) in led[1]]
 
-    async def _trip(self, work: Callable[..., Ticket | None], *args: object) -> Ticket | None:
-        """Work in a thread, for which a call waits as long as its patience lasts."""
+    async def _trip(self, healthy: list[Any], session: Session | None, failed: Sequence[str]) -> Ticket | None:
+        """A ticket by a trip to the study in a thread, for which a call waits as long as its patience lasts."""
         loop = asyncio.get_running_loop()
-        future = loop.run_in_executor(self._pool, functools.partial(work, *args))
-        # What is not waited for any longer is settled as a lost call, later.
-        return await asyncio.wait_for(asyncio.shield(future), 5.0 + self.route.terms.patience)
+        patience = self.route.terms.patience if self.route.opened else max(OPENING, self.route.terms.patience)
+        try:
+            async with asyncio.timeout(patience + 0.5):
+                # What is not waited for any longer is settled as a lost call, later.
+                work = functools.partial(self.route.ask, healthy, session, failed)
+                return await asyncio.shield(loop.run_in_executor(self._pool, work))
+        except Exception as error:
+            self.route.missed()
+            self.route.problem("no decision", f"the router chooses by itself, or the leader is called: {error!r}")
+            return None
 
     async def async_log_success_event(
         self, kwargs: Kwargs, response_obj: object, start_time: object, end_time: object
@@ -225,6 +239,16 @@ class Satisfice(CustomLogger):
     ) -> None:
         """A call failed."""
         self._fail(kwargs, kwargs.get("exception"))
+
+    async def async_post_call_failure_deployment_hook(
+        self,
+        request_data: Mapping[str, Any],
+        exception: Exception,
+        call_type: object,
+        fallback_depth: int | None = None,
+    ) -> None:
+        """An attempt failed: this is said before the next one."""
+        self._fail({"litellm_params": request_data}, exception)
 
     def log_success_event(self, kwargs: Kwargs, response_obj: object, start_time: object, end_time: object) -> None:
         """An answer was given by a synchronous call."""
@@ -257,7 +281,8 @@ class Satisfice(CustomLogger):
         litellm_call_info: object = None,
     ) -> dict[str, str] | None:
         """Says to callers of the proxy what was decided."""
-        note = told_of(response) or note_of(data)
+        kept = self.route.notes.get(data.get("litellm_call_id")) or self.route.notes.get(data.get("litellm_trace_id"))
+        note = told_of(response) or note_of(data) or cast("Kwargs | None", kept)
         if note is None or note.get("study") != self.route.terms.name or reading.other_group(note, data):
             return None
         words = {"x-satisfice-study": note["study"], "x-satisfice-arm": note["arm"]}
@@ -351,10 +376,7 @@ class Attempt:
         self.request, self.route = request, route
         self.field = next((field for field in FIELDS if request.get(field) is not None), "metadata")
         self.metadata: Kwargs = request.get(self.field) or {}
-        before = self.metadata.get(NOTE)
-        self.failed: list[str] = []
-        if isinstance(before, Mapping) and before.get("study") == route.terms.name:
-            self.failed = [*before.get("failed", ()), before["arm"]]
+        self.failed = route.failures(request.get("litellm_trace_id"))
         self.session: Session | None = None
         if route.sessions is not None:
             named = self.metadata.get("session_id") or (request.get("metadata") or {}).get("session_id")
@@ -363,10 +385,13 @@ class Attempt:
 
     def decided(self, ticket: Ticket) -> None:
         """Note a decision with the call."""
-        ticket.group = self.metadata.get("model_group")
+        ticket.group, ticket.trace = self.metadata.get("model_group"), self.request.get("litellm_trace_id")
         self.note({"decision": ticket.id, "arm": ticket.arm})
 
     def note(self, what: Kwargs) -> None:
         # A copy: callers use one dictionary for many calls.
         about = {"study": self.route.terms.name, "group": self.metadata.get("model_group"), **what}
-        self.request[self.field] = {**self.metadata, NOTE: {**about, "failed": self.failed}}
+        self.request[self.field] = {**self.metadata, NOTE: about}
+        for name in ("litellm_call_id", "litellm_trace_id"):
+            if isinstance(self.request.get(name), str):
+                self.route.notes.put(self.request[name], about)

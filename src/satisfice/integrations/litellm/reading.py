@@ -95,8 +95,8 @@ def routers() -> list[Any]:
 
 def router_of(group: str, healthy: Sequence[Deployment]) -> Any | None:
     ids = {deployment_id(deployment) for deployment in healthy}
-    for router in routers():
-        if group in router.model_name_to_deployment_indices and ids & set(router.get_model_ids(model_name=group)):
+    for router in reversed(routers()):  # the newest first
+        if group in router.model_name_to_deployment_indices and ids <= set(router.get_model_ids(model_name=group)):
             return router
     return None
 

@@ -113,6 +113,8 @@ def serve(*routes: Satisfice) -> None:
             raise HTTPException(503, str(error)) from error
         return {"taken": len(told)}
 
+    reward.__annotations__["request"] = Request  # FastAPI looks for the class itself
+
     def status() -> dict[str, Any]:
         return {name: owner.report() for name, owner in known.items()}
 

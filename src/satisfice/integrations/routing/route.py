@@ -14,13 +14,13 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, cast
 
-from satisfice.errors import InvalidReward, InvalidStudy, SatisficeError, StorageError
+from satisfice.errors import InvalidReward, InvalidStudy, StorageError
 from satisfice.integrations.routing.deployments import Arm, Deployment, Lookup, deployment_id, read_arms
 from satisfice.integrations.routing.opening import Opened, StudyTerms, open_study
 from satisfice.integrations.routing.sessions import Session, Sessions, drawn
-from satisfice.integrations.routing.tickets import Ticket, Tickets
+from satisfice.integrations.routing.tickets import Recent, Ticket, Tickets
 
 log = logging.getLogger("satisfice.routing")
 
@@ -30,6 +30,10 @@ COMPARE = 2.0
 SWEEP, GRACE = 5.0, 60.0
 # What a problem is called is said again after so many seconds.
 AGAIN = 60.0
+# For so many seconds it is known which arms have failed a call that is tried again.
+FAILURES = 60.0
+# After a trip to the study that failed, nobody waits for another for so many seconds.
+REST = 5.0
 
 
 class Deployments(Protocol):
@@ -82,12 +86,27 @@ class Route:
         self._arms: dict[str, Arm] = {}
         self._arm_of: dict[str, str] = {}
         self._opened: Opened | None = None
-        self._error: SatisficeError | None = None
         self._lock, self._random = threading.Lock(), random.Random()
-        self._compared = self._swept = 0.0
+        self._compared = self._swept = self._away = 0.0
         self._said: dict[str, float] = {}
+        self._failures = Recent(FAILURES)
+        self.notes = Recent(FAILURES)  # what was decided, by call, for whoever answers it
 
     # Choose
+
+    @property
+    def away(self) -> bool:
+        """Whether a trip to the study failed just now, so that nobody should wait for another."""
+        return time.monotonic() < self._away
+
+    def missed(self) -> None:
+        """A trip to the study failed."""
+        self._away = time.monotonic() + REST
+
+    @property
+    def opened(self) -> bool:
+        """Whether the study was opened."""
+        return self._opened is not None
 
     @property
     def study(self) -> Opened:
@@ -131,17 +150,17 @@ class Route:
         if not arms:
             return None
         opened = self.study
-        if session is None or self.sessions is None:
+        kept = self.sessions.find(session) if session is not None and self.sessions is not None else None
+        if kept is None and (session is None or not (session.named or session.turns)):
             decision = opened.leased.ask() if len(arms) == len(self._arms) else None
             if decision is not None and decision.arm in arms:
-                return self._ticket(decision.id, decision.arm, arms[decision.arm], None, bound=False)
+                return self._ticket(decision.id, decision.arm, arms[decision.arm], session, bound=False)
             if decision is not None:
                 opened.leased.put_back(decision)
             made = opened.ask(None, arms)
-        else:
-            kept = self.sessions.find(session)
-            mine = kept.arm if kept is not None and kept.arm in arms and not session.named else None
-            made = opened.ask(session.key, {mine} if mine is not None else arms)
+            return self._ticket(made[0], made[1], arms[made[1]], session, bound=False)
+        mine = {kept.arm} if kept is not None and kept.arm in arms and session and not session.named else arms
+        made = opened.ask(session.key if session is not None else None, mine)
         return self._ticket(made[0], made[1], arms[made[1]], session, bound=True)
 
     def leader(self, healthy: Sequence[Deployment], session: Session | None) -> tuple[str, frozenset[str]] | None:
@@ -165,7 +184,7 @@ class Route:
         return (self._random.random() if session is None else drawn(session)) < self.share
 
     def _ticket(self, number: str, arm: str, ids: frozenset[str], session: Session | None, *, bound: bool) -> Ticket:
-        ticket = Ticket(number, arm, ids, None)
+        ticket = Ticket(number, arm, ids)
         self.tickets.add(ticket)
         if session is not None and self.sessions is not None:
             self.sessions.keep(session, arm, bound=bound)
@@ -266,10 +285,16 @@ class Route:
         ticket.ended, ticket.cost, ticket.reward = True, 0.0, reward
         self.served[ticket.arm] += 1
         self.counts["failed"] += 1
+        if ticket.trace is not None:
+            self._failures.put(ticket.trace, (*self.failures(ticket.trace), ticket.arm))
         if reward is None:
             self.dropped(ticket)
         else:
             self._settle(ticket)
+
+    def failures(self, trace: object) -> tuple[str, ...]:
+        """The arms that have failed a call before."""
+        return cast("tuple[str, ...]", self._failures.get(trace) or ())
 
     def tell(self, decision: str, reward: float) -> None:
         """The reward of a decision; it goes to the study when its call has ended."""

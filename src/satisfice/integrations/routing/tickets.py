@@ -23,7 +23,8 @@ class Ticket:
     id: str
     arm: str
     deployments: frozenset[str]
-    group: str | None
+    group: str | None = None
+    trace: str | None = None  # what all attempts of one call have in common
     began: float = field(default_factory=time.monotonic)
     ended: bool = False
     settled: bool = False
@@ -78,3 +79,33 @@ class Tickets:
                 del self._tickets[ticket.id]
                 old.append(ticket)
         return old
+
+
+class Recent:
+    """A few things by name, for so many seconds each. Threads may share it.
+
+    Examples
+    --------
+    >>> recent = Recent(60.0)
+    >>> recent.put("call 17", ("small",))
+    >>> recent.get("call 17"), recent.get("call 18")
+    (('small',), None)
+    """
+
+    def __init__(self, seconds: float, most: int = 10_000) -> None:
+        self._seconds, self._most = seconds, most
+        self._kept: OrderedDict[str, tuple[float, object]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def put(self, name: str, value: object) -> None:
+        """Keep something."""
+        with self._lock:
+            self._kept.pop(name, None)
+            self._kept[name] = time.monotonic() + self._seconds, value
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+
+    def get(self, name: object) -> object:
+        """What is kept under a name; None where nothing is."""
+        until, value = self._kept.get(name, (0.0, None)) if isinstance(name, str) else (0.0, None)
+        return value if until > time.monotonic() else None
