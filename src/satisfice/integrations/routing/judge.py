@@ -69,7 +69,7 @@ class Judge:
 
         Examples
         --------
-        >>> Judge("m").grade("Grade: 7/10"), Judge("m").grade("```json\\n{\"grade\": 10}\\n```")
+        >>> Judge("m").grade("Grade: 7/10"), Judge("m").grade('Here it is: {"grade": 10}.')
         (0.7, 1.0)
         """
         try:
