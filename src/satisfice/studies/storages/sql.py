@@ -199,6 +199,9 @@ class SQLStorage(Storage):
     def create(self, config: Config) -> SQLLedger:
         exists = StudyExists(f"there is already a study {config.name!r}", hint=Hint.LOAD)
         token = secrets.token_hex(8)
+        # Over a connection that stays: whoever closes the last one to a SQLite file waits for the disk.
+        if self._read(say.STUDY, (config.name,)):
+            raise exists
 
         def work(connection: Any) -> int:
             connection.execute("BEGIN IMMEDIATE" if self._database.lite else "BEGIN")
