@@ -1,8 +1,11 @@
 """Everything at once, and nothing that was acknowledged may be lost or doubled: `make torture`.
 
 Writers call a study in every way there is, and note each answer in a journal of their own before they go on. Meanwhile
-they are killed, stopped and interrupted, fork, get a full disk and a wrong clock; backends are ended and the server is
-restarted. In the end the log is compared with the journals.
+they are killed, stopped and interrupted, fork, get a full disk and a wrong clock; backends are ended, the server is
+restarted, and answers to commits are lost on the way. In the end the log is compared with the journals.
+
+A wait is one of a healthy writer if the writer itself was not stopped, the server not restarted and no answer lost
+meanwhile; others may have been, with the lock in their hands.
 
     python benchmarks/torture.py [--decisions 1000000] [--kind sqlite] [--writers 8] [--seed 0] [--out FILE.json]
 """
@@ -11,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.util
 import json
 import os
 import random
@@ -21,15 +25,20 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 import satisfice as sf
 from satisfice.errors import OutcomeUnknown, RewardConflict, StorageError
 from satisfice.studies import Study, create_study, load_study
 
+T = TypeVar("T")
+# Waits of at least so many seconds are noted.
+LONG = 0.02
+Span = tuple[int, float, float]  # a process (0: all), from when, until when
 ARMS = {"small": 1.0, "medium": 2.0, "large": 4.0}
 
 
@@ -143,20 +152,29 @@ class Writer:
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
+    def timed(self, call: Callable[[], T]) -> T:
+        """Do something, and note how long it took, if that was long."""
+        began = time.monotonic()
+        try:
+            return call()
+        finally:
+            ended = time.monotonic()
+            if ended - began > LONG:
+                self.note("waited", [os.getpid(), began, ended])
+
     def work(self, lite: bool) -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         signal.signal(signal.SIGALRM, _hit)
         kept: list[int] = []
         while not over(self.folder):
             interrupted = self.rng.random() < 0.1
-            began = time.monotonic()
             try:
                 if interrupted:
                     signal.setitimer(signal.ITIMER_REAL, self.rng.uniform(1e-4, 2e-2))
-                kept += self.ask()
+                kept += self.timed(self.ask)
                 if self.rng.random() < 0.8:
                     now, kept = kept, []
-                    self.tell(now)
+                    self.timed(partial(self.tell, now))
                 if self.rng.random() < 0.03:
                     self.other()
                 if lite and self.rng.random() < 0.01:
@@ -166,7 +184,6 @@ class Writer:
             finally:
                 with contextlib.suppress(Hit):
                     signal.setitimer(signal.ITIMER_REAL, 0)
-            self.note("waited", time.monotonic() - began)
 
 
 def over(folder: Path) -> bool:
@@ -176,6 +193,16 @@ def over(folder: Path) -> bool:
 
 def _hit(number: int, frame: FrameType | None) -> None:
     raise Hit
+
+
+def proxy_of(url: str) -> Any:
+    """A proxy before a PostgreSQL server that loses answers when it is told to."""
+    path = Path(__file__).parents[1] / "tests" / "studies" / "proxy.py"
+    spec = importlib.util.spec_from_file_location("proxy", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.Proxy(url)
 
 
 @contextlib.contextmanager
@@ -203,7 +230,8 @@ def start(url: str, folder: Path, number: int, args: argparse.Namespace) -> subp
 
 def torture(kind: str, args: argparse.Namespace) -> dict[str, object]:
     rng = random.Random(args.seed)
-    counts = dict.fromkeys(("kills", "stops", "ended backends", "restarts"), 0)
+    counts = dict.fromkeys(("kills", "stops", "ended backends", "restarts", "lost answers"), 0)
+    troubles: list[Span] = []
     with tempfile.TemporaryDirectory(dir=args.dir) as name, database(kind, Path(name)) as (url, server):
         folder = Path(name)
         folder.chmod(0o755)
@@ -211,18 +239,21 @@ def torture(kind: str, args: argparse.Namespace) -> dict[str, object]:
             "torture", ARMS, sf.BestReward(0.1), "pe-cs", url, horizon=10_000_000, expire_after=1e6, seed=args.seed
         )
         watch = load_study("torture", url)
-        writers = [start(url, folder, number, args) for number in range(args.writers)]
-        done, patience = 0, time.monotonic() + 120.0
+        proxy = None if server is None else proxy_of(url)
+        # Half of the writers are behind the proxy.
+        urls = [url if proxy is None or number % 2 else proxy.url for number in range(args.writers)]
+        writers = [start(urls[number], folder, number, args) for number in range(args.writers)]
+        done, patience = 0, time.monotonic() + 300.0
         while not done and time.monotonic() < patience:  # trouble begins when they are at work
             time.sleep(0.1)
             done = watch.status().spending.decisions
-        began = last = time.monotonic()
+        began = last = said = time.monotonic()
         while done < args.decisions and time.monotonic() - began < args.seconds:
             time.sleep(rng.uniform(0.05, 0.3))
             for number, writer in enumerate(writers):
                 if writer.poll() is not None:
-                    writers[number] = start(url, folder, number, args)
-            victim, deed = rng.choice(writers), rng.random()
+                    writers[number] = start(urls[number], folder, number, args)
+            victim, deed, now = rng.choice(writers), rng.random(), time.monotonic()
             if deed < 0.04:
                 victim.kill()
                 victim.wait()
@@ -232,14 +263,26 @@ def torture(kind: str, args: argparse.Namespace) -> dict[str, object]:
                 time.sleep(rng.uniform(0.05, 0.5))
                 victim.send_signal(signal.SIGCONT)
                 counts["stops"] += 1
-            elif deed < 0.24 and kind == "postgresql":
+                troubles.append((victim.pid, now, time.monotonic()))
+            elif deed < 0.24 and proxy is not None:
                 counts["ended backends"] += _end_backends(url, rng)
-            elif deed < 0.25 and kind == "postgresql":
+                troubles.append((0, now, time.monotonic()))
+            elif deed < 0.25 and proxy is not None:
                 counts["restarts"] += _restart(server)
+                troubles.append((0, now, time.monotonic()))
+            elif deed < 0.35 and proxy is not None:
+                proxy.lose += 1
+                troubles.append((0, now, now + 1.0))
             if time.monotonic() - last > 1.0:
                 last = time.monotonic()
                 with contextlib.suppress(StorageError):
                     done = watch.status().spending.decisions
+            if last - said > 15.0:
+                said, rate = last, done / (last - began)
+                left = (args.decisions - done) / max(rate, 1.0)
+                print(
+                    f"{kind}: {done:,} decisions, {rate:,.0f} a second, {left:.0f} s left", file=sys.stderr, flush=True
+                )
         (folder / "stop").touch()
         for writer in writers:
             try:
@@ -247,8 +290,9 @@ def torture(kind: str, args: argparse.Namespace) -> dict[str, object]:
             except subprocess.TimeoutExpired:
                 writer.kill()
                 writer.wait()
+        counts["lost answers"] = 0 if proxy is None else proxy.lost
         seconds = time.monotonic() - began
-        return {**counts, "seconds": round(seconds, 1), **verify(load_study("torture", url), folder)}
+        return {**counts, "seconds": round(seconds, 1), **verify(load_study("torture", url), folder, troubles)}
 
 
 def _end_backends(url: str, rng: random.Random) -> int:
@@ -272,34 +316,38 @@ def _restart(server: Any) -> int:
     return 1
 
 
-def verify(study: Study, folder: Path) -> dict[str, object]:
+def verify(study: Study, folder: Path, troubles: list[Span]) -> dict[str, object]:
     """Compare the log with the journals."""
     log = study.log()
-    status = dict(zip(log["id"].to_list(), log["status"].to_list(), strict=True))
+    rows = zip(log["id"].to_list(), log["status"].to_list(), log["reward"].to_list(), strict=True)
+    known = {number: (status, reward) for number, status, reward in rows}
     asked: list[int] = []
     lost, waits = 0, [0.0]
     for file in folder.glob("*.journal"):
         for line in file.read_text().splitlines():
             what, values = json.loads(line)
             if what == "waited":
-                waits.append(values)
+                pid, began, ended = values
+                if not any(who in (0, pid) and start <= ended and end >= began for who, start, end in troubles):
+                    waits.append(ended - began)
             elif what == "asked":
                 asked += values
-                lost += sum(number not in status for number in values)
+                lost += sum(number not in known for number in values)
             elif what == "told":
-                lost += sum(status.get(number) != "told" for number in values)
+                lost += sum(known.get(number) != ("told", float(number % 3 == 0)) for number in values)
             elif what == "abandoned":
-                lost += sum(status.get(number) not in ("abandoned", "told") for number in values)
-    audit = study.check()
+                lost += sum(known.get(number, ("", None))[0] not in ("abandoned", "told") for number in values)
+    audit, status = study.check(), study.status()
+    counted = sum(arm.pulls for arm in status.arms) == sum(state == "told" for state, _ in known.values())
     errors = "".join(file.read_text()[-2000:] for file in folder.glob("*.errors"))
     return {
-        "decisions": study.status().spending.decisions,
+        "decisions": status.spending.decisions,
         "acknowledged": len(asked),
         "acknowledged but lost": lost,
-        "doubled": len(asked) - len(set(asked)) + len(log["id"]) - len(set(log["id"])),
-        "check() agrees": audit.agrees,
+        "doubled": len(asked) - len(set(asked)) + len(log["id"]) - len(known),
+        "check() agrees": audit.agrees and counted,
         "differences": list(audit.differences)[:3],
-        "longest wait": round(max(waits), 2),
+        "longest wait of a healthy writer, seconds": round(max(waits), 2),
         "unexpected errors": errors[-1000:],
     }
 
@@ -307,10 +355,10 @@ def verify(study: Study, folder: Path) -> dict[str, object]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--decisions", type=int, default=1_000_000, help="in all, shared by the storages")
-    parser.add_argument("--seconds", type=float, default=3600.0, help="at most, for each storage")
+    parser.add_argument("--seconds", type=float, default=1200.0, help="at most, for each storage")
     parser.add_argument("--kind", action="append", choices=("sqlite", "postgresql"))
     parser.add_argument("--writers", type=int, default=8)
-    parser.add_argument("--block", type=int, default=400, help="decisions at once, at most")
+    parser.add_argument("--block", type=int, default=1000, help="decisions at once, at most")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--dir", type=Path)
     parser.add_argument("--out", type=Path)
@@ -331,6 +379,13 @@ def main() -> None:
         print(kind, json.dumps(report[kind], indent=2), flush=True)
     if args.out is not None:
         args.out.write_text(json.dumps(report, indent=2))
+    for kind, line in report.items():
+        print(
+            f"{kind}: {line['decisions']:,} decisions in {line['seconds']} s; acknowledged but lost "
+            f"{line['acknowledged but lost']}, doubled {line['doubled']}, check() "
+            f"{'agrees' if line['check() agrees'] else 'DOES NOT AGREE'}, longest wait of a healthy writer "
+            f"{line['longest wait of a healthy writer, seconds']} s"
+        )
     sound = all(
         not line["acknowledged but lost"] and not line["doubled"] and line["check() agrees"] for line in report.values()
     )

@@ -36,7 +36,11 @@ class Proxy:
             while True:
                 client, _ = self._listener.accept()
                 server = socket.socket(socket.AF_UNIX)
-                server.connect(self._server)
+                try:
+                    server.connect(self._server)
+                except OSError:  # it is being restarted
+                    client.close()
+                    continue
                 state = {"cut": False}
                 for source, target, commits in ((client, server, True), (server, client, False)):
                     threading.Thread(target=self._pump, args=(source, target, commits, state), daemon=True).start()
