@@ -190,6 +190,18 @@ def unsound(policy: str, arms: int, t: int) -> InvalidPolicy:
     )
 
 
+def learns(policy: Policy) -> bool:
+    """Whether a rule learns more from rewards than the sums that it is given.
+
+    Examples
+    --------
+    >>> from satisfice import GLR
+    >>> learns(GLR())
+    False
+    """
+    return type(policy).learn is not Policy.learn
+
+
 def mean(state: State, arm: int) -> float:
     """Empirical mean of an arm, 0 before its first pull (the paper's initial value)."""
     if state.pulls[arm] == 0:

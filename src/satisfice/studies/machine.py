@@ -21,7 +21,8 @@ from typing import Self, cast
 import numpy as np
 
 from satisfice.errors import InvalidStudy
-from satisfice.policies.contract import SWEEP, Policy
+from satisfice.policies.contract import SWEEP, learns
+from satisfice.policies.kin import longest
 from satisfice.studies.config import Config
 from satisfice.studies.counts import UNIT, Arm
 from satisfice.studies.deciding import decide
@@ -74,7 +75,7 @@ class Machine(StudyState):
         if self.config.costs == "told" and self._reordered():
             return True
         # A replaced reward was perhaps what the rule's memory, or an arm that was chosen for good, rests on.
-        return self.corrections != lease.corrections and (self._learns or self.committed)
+        return self.corrections != lease.corrections and (learns(self.config.policy) or self.committed)
 
     def _reordered(self) -> bool:
         """Whether what was told has changed the order of the arms since the lease was made.
@@ -93,15 +94,11 @@ class Machine(StudyState):
     @property
     def committed(self) -> bool:
         """Whether the rule has given one arm all that is left of the horizon."""
-        horizon = self.config.horizon
+        horizon = self.horizon
         if horizon is None or self.lease.arm == SWEEP or not self.lease.pulls:
             return False
         left = self.left
         return left > 0 and left >= horizon - self.t
-
-    @property
-    def _learns(self) -> bool:
-        return type(self.config.policy).learn is not Policy.learn
 
     @property
     def eventful(self) -> bool:
@@ -123,8 +120,10 @@ class Machine(StudyState):
         told = self.config.costs == "told"
         if told and self.seen != self.order:
             self.ints = None
+        if self.whole is not self:
+            self.problem = self.problem._replace(horizon=self.horizon or 0)
         state, rng, t = self.state, self._random(), self.t
-        anew = (self._learns and self.corrections != self.lease.corrections) or self.committed
+        anew = (learns(self.config.policy) and self.corrections != self.lease.corrections) or self.committed
         if self.ints is None or len(self.ints) != state.ints.size or len(self.floats) != state.floats.size:
             anew = True
         if anew:
@@ -133,7 +132,7 @@ class Machine(StudyState):
             policy.start(self.problem, state)
         else:
             state.ints[:], state.floats[:] = cast("list[int]", self.ints), self.floats
-        if self._learns:
+        if learns(self.config.policy):
             for k, i in enumerate(self.order):
                 arm = self.arms[i]
                 pulls, total = (arm.pulls, arm.total) if anew else _since(arm)
@@ -145,6 +144,8 @@ class Machine(StudyState):
             rank, pulls = unseen, 1
         else:
             rank, pulls = decide(policy, self.problem, state, t, rng)
+        if self.borrows:
+            pulls = min(pulls, longest(t))
         data: dict[str, object] = {
             "number": self.lease.number + 1,
             "arm": SWEEP if rank == SWEEP else self.order[rank],
@@ -230,6 +231,8 @@ class Machine(StudyState):
             return min(others, key=lambda i: (i in self.resting, self.price(i)))
         known = [i for i in allowed if self.arms[i].pulls]
         if not known:
+            if self.whole is not self and self.whole.t:
+                return self.whole.standin(exclude)  # a segment of which nothing is known is as its kin
             return min(allowed, key=lambda i: self.arms[i].asked)
         setting = self.config.scaled_setting
         if setting.reference is not None:
@@ -249,6 +252,8 @@ class Machine(StudyState):
     def leading(self) -> int:
         """The arm that would win now: the cheapest whose mean reaches the threshold, else the one with the largest
         mean; arms without a reward count as good enough, but those that rest only where no other is."""
+        if self.borrows and not self.rewards:
+            return self._followed()
         floor = self.threshold()
         here = [i for i in self.judged if self.arms[i].pulls or i not in self.resting]
         for i in here:
@@ -256,6 +261,17 @@ class Machine(StudyState):
                 return i
         untried = [i for i in self.judged if i not in here]
         return untried[0] if untried else max(here, key=lambda i: self.arms[i].mean)
+
+    def _followed(self) -> int:
+        """The arm that would win now by what a segment without rewards borrows from the others."""
+        state, setting = self.state, self.config.scaled_setting
+        means = (state.totals + 1.0) / (state.pulls + 2)
+        floor = setting.mu0
+        if math.isnan(floor):
+            top = means[-1] if setting.reference is not None else means.max()
+            floor = (1.0 - setting.alpha) * top
+        good = np.flatnonzero(means >= floor)
+        return self.order[int(good[0]) if good.size else int(means.argmax())]
 
     def _cautious(self, arm: int) -> float:
         record = self.arms[arm]

@@ -86,8 +86,8 @@ def serve(
         block = min(part.block(without), count - len(served)) if own else 1
         if block > 1 or own:
             arm, reason = (lease.arm, Reason.LEASE) if block > 1 else part.choose(without)
-            terms = arm, reason, lease.number, part.price(arm), now, whom.subject, whom.key, whom.session
-            rows = [Asked(number + i, *terms, segment=segment) for i in range(max(block, 1))]
+            terms = (lease.number, part.price(arm), now, whom.subject, whom.key, whom.session, 0.0, 1.0, segment)
+            rows = [Asked(number + i, arm, reason, *terms) for i in range(max(block, 1))]
         else:
             rows = [_guarded(tx, part, number, now, whom, without)]
         tx.add_decisions(rows)

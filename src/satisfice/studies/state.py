@@ -16,10 +16,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Self, cast
 
 from satisfice.errors import Hint, InvalidStudy
-from satisfice.policies.contract import Problem, State, arrange, make_problem, new_state
+from satisfice.policies.contract import Problem, State, arrange, learns, make_problem, new_state
 from satisfice.studies.config import Config, check_cost, check_name
 from satisfice.studies.counts import UNIT, Arm, Group, Progress, units
 from satisfice.studies.frontier import Frontier
+from satisfice.studies.kinship import Kinship
 from satisfice.studies.records import Asked, Entry, Event, Outcome, Reason, Row, in_control
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class StudyState:
         self.number = 0 if whole is None else len(whole.parts)
         self.segments: list[str] = []
         self.parts: list[Self] = []
+        self.kinship = Kinship(self)
         self.stirred: set[int] = set()  # parts that something has happened to since they were looked after
         self.seq = 0  # the last event
         self.decisions = 0  # the last decision; of a part, how many it has
@@ -115,7 +117,7 @@ class StudyState:
         costs = [self.price(i) for i in active]
         order = arrange(costs, setting, [self.arms[i].name for i in active])
         self.problem: Problem = make_problem(
-            config.policy, setting, costs, order, config.horizon, bounded=True, binary=config.binary
+            config.policy, setting, costs, order, self.horizon, bounded=True, binary=config.binary
         )
         self.order: list[int] = [active[k] for k in order.tolist()]
         self.rank: list[int] = [-1] * len(self.arms)
@@ -172,11 +174,29 @@ class StudyState:
 
     @property
     def state(self) -> State:
-        """The sums as a rule sees them, without its memory."""
+        """The sums as a rule sees them, with what a segment borrows from the others, and without its memory."""
         for k, i in enumerate(self.order):
             self._state.pulls[k] = self.arms[i].pulls
             self._state.totals[k] = self.arms[i].total / UNIT
+        if self.borrows:
+            pulls, totals = self.whole.kinship.lend(self)
+            self._state.pulls[:] += pulls
+            self._state.totals[:] += totals
         return self._state
+
+    @property
+    def borrows(self) -> bool:
+        """Whether this is a segment that learns from the others; a rule that learns by itself counts its own alone."""
+        return self.whole is not self and len(self.whole.parts) > 1 and not learns(self.config.policy)
+
+    @property
+    def horizon(self) -> int | None:
+        """The number of decisions to plan for: of a segment, if its share of them stays what it was so far."""
+        horizon, whole = self.config.horizon, self.whole
+        if horizon is None or whole is self:
+            return horizon
+        share = (self.decisions + 1) / max(whole.decisions + len(whole.parts), 1)
+        return max(sum(arm.pulls for arm in self.arms) + math.ceil(share * max(horizon - whole.decisions, 0)), 1)
 
     @property
     def t(self) -> int:

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from satisfice.policies.contract import SWEEP, State
-from satisfice.studies.counts import UNIT
 from satisfice.studies.deciding import decide
 from satisfice.studies.records import Asked, Entry, Outcome, Reason
 
@@ -193,7 +192,7 @@ class Waiting:
             arm = machine.arms[i]
             pending = max(arm.pending, 0)
             pulls[k] += pending
-            totals[k] += pending * (arm.total / UNIT + 1.0) / (arm.pulls + 2)
+            totals[k] += pending * (state.totals[k] + 1.0) / (state.pulls[k] + 2)
             outstanding += pending
         expected = State(pulls, totals, np.zeros_like(state.ints), np.zeros_like(state.floats))
         if machine.ints is not None and (machine.seen is None or machine.seen == machine.order):
@@ -202,7 +201,7 @@ class Waiting:
             policy.start(machine.problem, expected)
         if policy.bounded_only:
             totals[:] = np.round(totals)
-        rank, wanted = decide(policy, machine.problem, expected, int(pulls.sum()), rng)
+        rank, wanted = decide(policy, machine.problem, expected, machine.t + outstanding, rng)
         if rank == SWEEP:
             rank = int(pulls.argmin())
         return machine.order[rank], max(1, min(wanted, int(GUESS * outstanding)))
