@@ -29,6 +29,7 @@ SCHEMA = {
     "subject": "String",
     "session": "String",
     "key": "String",
+    "segment": "String",
     "chance": "Float64",
     "asked_at": "Float64",
     "status": "String",
@@ -41,21 +42,23 @@ def frames(view: View, last: int | None = None) -> Iterator[pl.DataFrame]:
     """The log, one row per decision, some at a time."""
     import polars as pl
 
-    names = [arm.name for arm in view.machine.arms]
+    names, segments = [arm.name for arm in view.machine.arms], view.machine.segments
     schema = {key: getattr(pl, kind) for key, kind in SCHEMA.items()}
     rows = (row for row in view.rows(1, last) if row.outcome != Outcome.UNUSED)
     while True:
         part = list(islice(rows, CHUNK))
-        columns = zip(*(_values(names, row) for row in part), strict=True) if part else [[] for _ in SCHEMA]
+        columns = zip(*(_values(names, segments, row) for row in part), strict=True) if part else [[] for _ in SCHEMA]
         yield pl.DataFrame(dict(zip(SCHEMA, map(list, columns), strict=True)), schema=schema)
         if len(part) < CHUNK:
             return
 
 
-def _values(names: list[str], row: Row) -> tuple[object, ...]:
+def _values(names: list[str], segments: list[str], row: Row) -> tuple[object, ...]:
     cost = row.cost if row.told_cost is None else row.told_cost
+    segment = segments[row.segment] if segments else None
     return (
-        row.id, names[row.arm], cost, str(row.reason), row.lease, row.subject, row.session, row.key, row.chance, row.at,
+        row.id, names[row.arm], cost, str(row.reason), row.lease, row.subject, row.session, row.key, segment,
+        row.chance, row.at,
         str(row.outcome), row.reward, row.settled_at,
     )  # fmt: skip
 

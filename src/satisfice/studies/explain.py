@@ -14,6 +14,7 @@ from satisfice.studies.report import make_status
 from satisfice.studies.state import OF_LEASE
 from satisfice.studies.status import Status
 from satisfice.studies.storages.base import View
+from satisfice.words import shorten
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Explanation:
     asked_at: float
     subject: str | None
     session: str | None
+    segment: str | None
     chance: float  # with which this arm was served at that moment
     status: Status  # just before the decision
     sentence: str
@@ -62,7 +64,10 @@ def explain(view: View, row: Row) -> Explanation:
     )
     pulls, index = cast(int, lease.get("pulls", 0)), cast(int, lease.get("arm", row.arm))
     wanted = None if index == SWEEP else machine.arms[index].name
-    policy, known = view.config.policy.label, f"{machine.t:,} rewards"
+    part = machine.part(row.segment)
+    policy, known = view.config.policy.label, f"{part.t:,} rewards"
+    if part.name is not None:
+        known += f" in {shorten(part.name, 60)!r}"
     what = "every arm in turn" if wanted is None else f"'{wanted}'"
     turns = f"{pulls:,} time{'s' if pulls != 1 else ''}"
     when = datetime.fromtimestamp(row.at, UTC).isoformat(sep=" ", timespec="seconds")
@@ -94,6 +99,7 @@ def explain(view: View, row: Row) -> Explanation:
         asked_at=row.at,
         subject=row.subject,
         session=row.session,
+        segment=part.name,
         chance=row.chance,
         status=status,
         sentence=text,
@@ -120,7 +126,7 @@ def before(view: View, row: Row) -> tuple[Machine, int]:
         own = event.kind == "make_lease" and event.data.get("segment", 0) == row.segment
         number = event.data["number"] if own else None
         later = event.at > row.at or (number is not None and cast(int, number) > row.lease)
-        if not later or event.kind == "archive":
+        if not later or event.kind in ("archive", "add_segment"):
             machine.happen(event)
     for asked, entries in view.chains():
         if asked.id >= row.id:

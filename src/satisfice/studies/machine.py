@@ -252,7 +252,7 @@ class Machine(StudyState):
     def leading(self) -> int:
         """The arm that would win now: the cheapest whose mean reaches the threshold, else the one with the largest
         mean; arms without a reward count as good enough, but those that rest only where no other is."""
-        if self.borrows and not self.rewards:
+        if self.borrows:
             return self._followed()
         floor = self.threshold()
         here = [i for i in self.judged if self.arms[i].pulls or i not in self.resting]
@@ -263,7 +263,7 @@ class Machine(StudyState):
         return untried[0] if untried else max(here, key=lambda i: self.arms[i].mean)
 
     def _followed(self) -> int:
-        """The arm that would win now by what a segment without rewards borrows from the others."""
+        """The arm that would win now by the rewards of a segment and what it borrows from the others."""
         state, setting = self.state, self.config.scaled_setting
         means = (state.totals + 1.0) / (state.pulls + 2)
         floor = setting.mu0

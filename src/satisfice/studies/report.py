@@ -10,6 +10,7 @@ from satisfice.policies.contract import make_problem, new_state
 from satisfice.studies.counts import UNIT
 from satisfice.studies.evidence import NONE, REFUTED, Evidence, judge
 from satisfice.studies.machine import Machine
+from satisfice.studies.segmented import make_segment, overall
 from satisfice.studies.status import ArmStatus, Control, Refutation, Spending, Status, Verdict
 
 # Beliefs compare every arm with every other; beyond so many arms that takes longer than a status should.
@@ -21,7 +22,8 @@ def make_status(machine: Machine, at: float) -> Status:
     machine.arrange()
     config, data = machine.config, Evidence(machine)
     order = data.order
-    verdict = make_verdict(machine, data, at)
+    parts = [make_verdict(part, at) for part in machine.leaves]
+    verdict = overall(machine, parts) if machine.parts else parts[0]
     refuted = {refutation.arm for refutation in verdict.refuted}
     arms = []
     for i, arm in enumerate(machine.arms):
@@ -71,6 +73,9 @@ def make_status(machine: Machine, at: float) -> Status:
         paused=machine.paused,
         control=_control(machine),
         warnings=_warnings(machine, arms),
+        segments=tuple(
+            make_segment(part, theirs, verdict.leader) for part, theirs in zip(machine.parts, parts, strict=False)
+        ),
     )
 
 
@@ -161,18 +166,18 @@ def _budget(machine: Machine) -> list[str]:
     return [f"The budget for finding out is spent for {' and '.join(dear)}: '{name}', which would win now, is served."]
 
 
-def make_verdict(machine: Machine, data: Evidence, at: float) -> Verdict:
-    """The verdict from the state of a study and the evidence in it."""
+def make_verdict(machine: Machine, at: float) -> Verdict:
+    """The verdict of a study without segments, or of one of its segments."""
+    facts, data = judge(machine, at), Evidence(machine)
     config, order = machine.config, data.order
     names = [arm.name for arm in machine.arms]
-    facts = judge(machine, at)
     refuted = tuple(
         Refutation(names[fact.arm], names[fact.by] if fact.by >= 0 else None, fact.rewards, fact.at)
         for fact in facts
         if fact.kind == REFUTED and not machine.arms[fact.arm].retired
     )
     final = next((fact for fact in facts if fact.kind != REFUTED), None)
-    lease, horizon = machine.lease, config.horizon
+    lease, horizon = machine.lease, machine.horizon
     if final is not None and final.kind == NONE:
         leader, state = max(order, key=lambda i: machine.arms[i].mean), "none"
     elif final is not None:
@@ -244,6 +249,8 @@ def _belief(machine: Machine, leader: int) -> tuple[float | None, float | None]:
     problem = make_problem(policy, config.scaled_setting, costs, np.arange(len(order)), config.horizon, bounded=True)
     state = new_state(policy, len(order))
     state.pulls[:], state.totals[:] = [arm.pulls for arm in arms], [arm.total / UNIT for arm in arms]
+    if machine.borrows and order == machine.order:
+        state.pulls[:], state.totals[:] = machine.state.pulls, machine.state.totals
     found = opinion(problem, state, machine.rewards)
     if found.none:
         return None, found.belief

@@ -36,11 +36,8 @@ class Refutation:
     at: float  # seconds since 1970; nan in a replay
 
     def __str__(self) -> str:
-        when = (
-            ""
-            if math.isnan(self.at)
-            else f" ({datetime.fromtimestamp(self.at, UTC).isoformat(sep=' ', timespec='seconds')})"
-        )
+        when = moment(self.at, " (")
+        when += ")" if when else ""
         by = f"by {self.by!r}" if self.by is not None else "by the threshold"
         return f"{self.arm!r} was refuted {by} after {self.rewards:,} rewards{when}"
 
@@ -107,8 +104,28 @@ class Control:
 
 
 @dataclass(frozen=True)
+class SegmentStatus:
+    """One segment of a study. `follows`: whether the arm that leads here is the one that leads in most traffic."""
+
+    name: str
+    decisions: int
+    rewards: int
+    share: float  # of all decisions
+    means: dict[str, float]  # of its own rewards, per arm; nan where there are none
+    pulls: dict[str, int]  # rewards counted, per arm
+    pending: int  # decisions without a reward yet
+    verdict: Verdict
+    follows: bool
+    sentence: str
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+@dataclass(frozen=True)
 class Status:
-    """A study at one moment."""
+    """A study at one moment. Where it has segments, `arms` has the sums over all of them, and `verdict` what their
+    verdicts come to together."""
 
     study: str
     policy: str
@@ -121,6 +138,7 @@ class Status:
     paused: bool = False
     control: Control | None = None
     warnings: tuple[str, ...] = ()  # what may make the verdict doubtful
+    segments: tuple[SegmentStatus, ...] = ()
 
     @property
     def leader(self) -> str:
@@ -160,8 +178,22 @@ class Status:
         state = " (ended)" if self.ended else " (paused)" if self.paused else ""
         lines = [title + state, *lines]
         lines += [str(refutation) for refutation in self.verdict.refuted]
+        lines += [f"{segment} {segment.decisions:,} decisions." for segment in self.segments]
         control = [] if self.control is None else [str(self.control)]
         return "\n".join([*lines, _money(self.spending), *control, *self.warnings, self.verdict.sentence])
+
+
+def moment(at: float, before: str = "") -> str:
+    """A time as text, after `before`; nothing in a replay, which has no dates.
+
+    Examples
+    --------
+    >>> moment(0.0, "since "), moment(math.nan, "since ")
+    ('since 1970-01-01 00:00:00+00:00', '')
+    """
+    if math.isnan(at):
+        return ""
+    return before + datetime.fromtimestamp(at, UTC).isoformat(sep=" ", timespec="seconds")
 
 
 def _amount(value: float) -> str:
