@@ -91,6 +91,7 @@ from satisfice.studies.leased import LeasedDecision as LeasedDecision
 from satisfice.studies.leased import LeasedStudy as LeasedStudy
 from satisfice.studies.status import Control as Control
 from satisfice.studies.status import Refutation as Refutation
+from satisfice.studies.status import SegmentStatus as SegmentStatus
 from satisfice.studies.status import Spending as Spending
 
 __version__: str
