@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import httpx
 import uvicorn
 from starlette.applications import Starlette
+from starlette.types import Receive, Scope, Send
 
 from satisfice.service import create_app
 from satisfice.service.keys import keys_of, make_key
@@ -41,11 +42,15 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(storage: Storage, **options: object) -> Iterator[Running]:
-    """A service over a storage."""
+def running(storage: Storage, *, under: str = "", **options: object) -> Iterator[Running]:
+    """A service over a storage; with `under`, as a server tells it that it is behind a proxy, under this path."""
     app = create_app(storage, **{"stream_seconds": 0.2, "poll_seconds": 0.02, **options})  # type: ignore[arg-type]
+
+    async def served(scope: Scope, receive: Receive, send: Send) -> None:
+        await app({**scope, "root_path": under} if under and scope["type"] == "http" else scope, receive, send)
+
     place = listen(Settings("", port=0))
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="on"))
+    server = uvicorn.Server(uvicorn.Config(served, log_config=None, access_log=False, lifespan="on"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, daemon=True)
     thread.start()
     deadline = time.monotonic() + 300.0
