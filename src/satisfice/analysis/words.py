@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from satisfice.analysis.result import AnalysedArm, Analysis
+from satisfice.analysis.result import AnalysedArm, Analysis, Concern
 from satisfice.instances.doubt import share
 from satisfice.instances.sheets import is_url
+from satisfice.tables import fill, layout
 from satisfice.words import count
 
 
@@ -180,11 +181,19 @@ def table(a: Analysis) -> list[list[str]]:
     return rows
 
 
-def text(a: Analysis) -> str:
-    """Everything in plain text."""
+def text(a: Analysis, width: int | None = None) -> str:
+    """Everything in plain text, in lines of at most so many characters."""
     rows = table(a)
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    warnings = [f"warning: {concern.sentence}" for concern in a.concerns]
-    said = [a.guessed] if a.guessed else []
-    return "\n".join([a.sentence, "", *lines, "", *a.details, *warnings, *said])
+    last = len(rows[0]) - 1
+    # Looked at once, what holds at any time may be missed; the rows and the profit are in the files.
+    lines = layout(rows, width, left=(0, last), droppable=(5, *range(6, last - 1), 2, 4))
+    said = [*a.details]
+    for concern in a.concerns:
+        said += [f"warning: {concern.sentence}", *(f"  {line}" for line in _indented(concern, width))]
+    said += [a.guessed] if a.guessed else []
+    wrapped = (line if line.startswith("  ") else fill(line, width) for line in said)
+    return "\n".join([fill(a.sentence, width), "", *lines, "", *wrapped])
+
+
+def _indented(concern: Concern, width: int | None) -> list[str]:
+    return layout(concern.table, None if width is None else width - 2) if concern.table else []

@@ -54,6 +54,7 @@ def analyse(
     """
     from satisfice.analysis import analyse as analysed
     from satisfice.analysis.report import writers
+    from satisfice.analysis.words import text
 
     where = options.read_setting(setting, 0.05 if setting == "best" and alpha is None else alpha, reference, threshold)
     with output.ready(out):
@@ -81,5 +82,5 @@ def analyse(
     if as_json:
         output.print_json({**result.to_dict(), "files": [str(path) for path in written]})
         return
-    typer.echo(str(result))
+    typer.echo(text(result, options.width()))
     typer.echo(f"report: {written[0]}\ndata:   {', '.join(str(path) for path in written[1:])}")

@@ -76,84 +76,71 @@ def bounds(
         _print_json(problem, where, promise, demand, constant, result=result, path=path, doubt=doubt)
         return
     best = where.optimal_arm(problem)
-    typer.echo(
+    options.say(
         f"{title}\nthreshold {where.threshold(problem):.4g}; the optimal arm is {problem.names[best]} "
         f"(cost {problem.costs[best]:g}, mean {problem.means[best]:g})"
     )
-    typer.echo(f"{doubt['sentence']}\n" if doubt is not None else "")
+    options.say(f"{doubt['sentence']}\n" if doubt is not None else "")
     _print_arms(problem, where, promise, demand, result=result)
     _print_regrets(promise, demand, result)
-    typer.echo(
+    options.say(
         f"\nNo consistent policy has a summed regret below {number(constant.regret)} per log T as T grows (cost "
         f"{number(constant.cost_regret)}, quality {number(constant.quality_regret)}): the program of Graves and Lai."
     )
     if where.kind == "best":
         from satisfice.bounds import order_optimal
 
-        typer.echo(f"\n{order_optimal(problem, where.alpha).words}")
+        options.say(f"\n{order_optimal(problem, where.alpha).words}")
     typer.echo(f"\npicture: {path}")
 
 
 def _print_arms(
     problem: Instance, where: Setting, promise: UpperBound, demand: LowerBound, *, result: Result | None
 ) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
     log = math.log(promise.horizon)
     cost_gaps, quality_gaps = where.cost_gaps(problem), where.quality_gaps(problem)
-    table = Table(box=None, pad_edge=False, header_style="bold", title="Expected pulls", title_justify="left")
-    table.add_column("arm", overflow="fold")
     names = _shown(problem.names)
-    for name in ("cost", "mean", "cost gap", "quality gap"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("role", no_wrap=True)
-    for name in ("at least*", "at most", *(("simulated", "± s.e.") if result is not None else ())):
-        table.add_column(name, justify="right", no_wrap=True)
+    head = ["arm", "cost", "mean", "cost gap", "quality gap", "role", "at least*", "at most"]
+    rows = [head + (["simulated", "± s.e."] if result is not None else [])]
     for i in sorted(range(problem.arms), key=lambda arm: (problem.costs[arm], arm)):
         role = promise.roles[i]
         bound = "the rest" if role == "optimal" else number(promise.pulls[i])
         least = "the rest" if role == "optimal" else number(demand.pulls[i] * log if demand.pulls[i] else 0.0)
-        row = [escape(names[i]), f"{problem.costs[i]:g}", f"{problem.means[i]:.4g}"]
+        row = [names[i], f"{problem.costs[i]:g}", f"{problem.means[i]:.4g}"]
         row += [number(cost_gaps[i]), number(quality_gaps[i]), role, least, bound]
         if bound not in ("the rest", "inf") and promise.pulls[i] > promise.horizon:
             row[-1] = f"({bound})"
         if result is not None:
             pulls = result.pulls[:, i]
             row += [number(float(pulls.mean())), number(_standard_error(pulls))]
-        table.add_row(*row)
-    options.console().print(table)
+        rows.append(row)
+    options.print_table(rows, title="Expected pulls", left=(0, 5), droppable=(3, 4, 9, 5))
     notes = [f"* lower bound x log T ({demand.family} rewards): it holds as T grows, not at a short horizon."]
     if ((promise.pulls > promise.horizon) & (promise.pulls < math.inf)).any():
         notes.append("(In parentheses: beyond the horizon, so the bound says nothing.)")
     notes += [f"High-cost arms: {reason}." for reason in sorted({r for r in promise.reasons if "shared" in r})]
-    typer.echo("\n".join(notes) + "\n")
+    options.say("\n".join(notes) + "\n")
 
 
 def _print_regrets(promise: UpperBound, demand: LowerBound, result: Result | None) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold", title=promise.theorem, title_justify="left")
-    table.add_column("regret", no_wrap=True)
-    table.add_column("at most", justify="right", no_wrap=True)
-    table.add_column("")
+    rows = [["regret", "at most", "what it is"]]
     log = math.log(promise.horizon)
     for kind in ("cost", "quality"):
         total = float(getattr(promise, f"{kind}_regret"))
         trivial = float(getattr(promise, f"trivial_{kind}_regret"))
         remark = f"no more than {number(trivial)} is possible at all" if total > trivial else ""
-        table.add_row(f"[bold]{kind}[/bold]", f"[bold]{number(total)}[/bold]", remark)
+        rows.append([kind, number(total), remark])
         for term in getattr(promise, f"{kind}_terms"):
             remark = f"{term.meaning}: {term.reason}" if term.reason else term.meaning
-            table.add_row(f"  {term.name}", number(term.value), escape(remark))
+            rows.append([f"  {term.name}", number(term.value), remark])
         slope = float(getattr(demand, f"{kind}_regret"))
-        table.add_row("  lower bound", number(slope * log if slope else 0.0), f"{number(slope)} per log T")
+        rows.append(["  lower bound", number(slope * log if slope else 0.0), f"{number(slope)} per log T"])
         if result is not None:
             values = getattr(result, f"{kind}_regret")
             share = f", {values.mean() / total:.1%} of the bound" if 0 < total < math.inf else ""
-            table.add_row("  simulated", number(float(values.mean())), f"± {number(_standard_error(values))}{share}")
-    options.console().print(table)
+            error = f"± {number(_standard_error(values))}{share}"
+            rows.append(["  simulated", number(float(values.mean())), error])
+    options.print_table(rows, title=promise.theorem, left=(0, 2), breakable=(2,))
 
 
 def _print_json(

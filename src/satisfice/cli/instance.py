@@ -175,25 +175,17 @@ def _make(read: Callable[..., Instance], inputs: Sequence[Path], *, out: Path, a
         return
     for message in messages:
         typer.echo(f"warning: {message}", err=True)
-    typer.echo(f"{instance.label}: {count(instance.arms, 'arm')}, {instance.reward} rewards\n{instance.source}")
+    options.say(f"{instance.label}: {count(instance.arms, 'arm')}, {instance.reward} rewards\n{instance.source}")
     _show(instance)
     typer.echo(f"instance: {out}\ntry it:   satisfice run --instance {out} --setting best --alpha 0.1 --horizon 1e6")
 
 
 def _show(instance: Instance) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("arm")
-    table.add_column("cost", justify="right")
-    table.add_column("mean", justify="right")
     counts = None if instance.counts is None else instance.counts.tolist()
-    if counts is not None:
-        table.add_column("rows", justify="right")
+    rows = [["arm", "cost", "mean", *([] if counts is None else ["rows"])]]
     for i, name in enumerate(instance.names[:SHOWN_ARMS]):
-        rows = [] if counts is None else [f"{counts[i]:,}"]
-        table.add_row(Text(name), f"{instance.costs[i]:.4g}", f"{instance.means[i]:.4g}", *rows)
+        last = [] if counts is None else [f"{counts[i]:,}"]
+        rows.append([name, f"{instance.costs[i]:.4g}", f"{instance.means[i]:.4g}", *last])
+    options.print_table(rows)
     if instance.arms > SHOWN_ARMS:
-        table.add_row(f"... and {instance.arms - SHOWN_ARMS:,} more")
-    options.console().print(table)
+        typer.echo(f"... and {instance.arms - SHOWN_ARMS:,} more")

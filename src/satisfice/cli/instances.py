@@ -19,20 +19,14 @@ def instances(as_json: bool = typer.Option(False, "--json", help="Print as JSON,
         ]
         output.print_json(rows)
         return
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    table.add_column("instance", no_wrap=True)
-    table.add_column("arms", justify="right")
-    table.add_column("rewards")
-    table.add_column("source")
+    table = [("instance", "arms", "rewards", "source")]
     family = ""
     for name, instance in loaded.items():
         # The members of a family such as toy:<mu_1> differ in a number; their source is said once.
         before, family = family, name.partition(":")[0]
-        table.add_row(name, str(instance.arms), instance.reward, "" if family == before else instance.source)
-    options.console().print(table)
-    typer.echo(
+        table.append((name, str(instance.arms), instance.reward, "" if family == before else instance.source))
+    options.print_table(table, left=(0, 2, 3), breakable=(3,))
+    options.say(
         "toy:<mu_1> takes any mean within [0, 1]. Make an instance from data with `satisfice instance`; use its .json "
         "file wherever an instance is asked for."
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import typer
@@ -36,6 +37,43 @@ def console() -> Console:
 
     plain = Console()
     return plain if plain.is_terminal else Console(width=120)
+
+
+def width() -> int | None:
+    """The columns of the terminal; None when the output goes to a file."""
+    screen = console()
+    return screen.width if screen.is_terminal else None
+
+
+def say(text: str) -> None:
+    """Print sentences, in lines that fit the terminal."""
+    from satisfice.tables import fill
+
+    typer.echo(fill(text, width()))
+
+
+def print_table(
+    rows: Sequence[Sequence[str]],
+    *,
+    title: str = "",
+    left: Collection[int] = (0,),
+    breakable: Collection[int] = (),
+    droppable: Sequence[int] = (),
+) -> None:
+    """Print a table, whose first row is its head, so that it fits the terminal and no digit is cut."""
+    from rich.text import Text
+
+    from satisfice.tables import fill, layout
+
+    screen = console()
+    if title:
+        screen.print(Text(fill(title, width()), style="italic"), soft_wrap=True)
+    room = screen.width if screen.is_terminal else 200
+    lines = layout(rows, room, left=left, breakable=breakable, droppable=droppable)
+    for number, line in enumerate(lines):
+        stacked = len(rows) > 1 and lines[0].strip() != rows[0][0] and lines[0].strip() == rows[1][0].strip()
+        heading = number == 0 or (stacked and not line.startswith(" "))
+        screen.print(Text(line, style="bold" if heading else ""), soft_wrap=True)
 
 
 def read_instance(name: str, unit_costs: bool = False) -> Instance:

@@ -92,42 +92,33 @@ def plan(
     if as_json:
         _print_json(result, path, doubt)
         return
-    typer.echo(f"{title}\n{result.sentence}\n")
+    options.say(f"{title}\n{result.sentence}\n")
     if doubt is not None:
-        typer.echo(f"{doubt['sentence']}\n")
+        options.say(f"{doubt['sentence']}\n")
     _print_table(result)
     for sentence in _sentences(result):
-        typer.echo(sentence)
+        options.say(sentence)
     typer.echo(f"\npicture: {path}")
 
 
 def _print_table(result: Plan) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    until = Table(box=None, pad_edge=False, header_style="bold", title="Until it is settled", title_justify="left")
-    after = Table(box=None, pad_edge=False, header_style="bold", title="Once it is settled", title_justify="left")
-    for table, columns in (
-        (until, ("settles", "pulls", "extra cost", "lost quality")),
-        (after, ("cost saved per 1,000 pulls", "reward given up per 1,000 pulls")),
-    ):
-        table.add_column("policy", no_wrap=True)
-        for name in columns:
-            table.add_column(name, justify="right", no_wrap=True)
-    after.add_column("arm of the second half (share of the runs)")
+    until = [("policy", "settles", "pulls", "extra cost", "lost quality")]
+    after = [("policy", "saved*", "given up*", "arm of the second half (share of the runs)")]
     for outlook in result.outlooks:
         regrets = (_spread(outlook.cost_regret), _spread(outlook.quality_regret))
-        until.add_row(outlook.policy, f"{outlook.share:.0%}", _spread(outlook.settled), *regrets)
-        choices = escape(_choices(result, outlook))
-        after.add_row(outlook.policy, _spread(outlook.saved), _spread(outlook.lost), choices)
-    options.console().print(until)
-    typer.echo(
-        "Medians (10th to 90th percentile of the runs). settles: share of the runs that play the right arm (the\n"
-        "cheapest one that is good enough) from a time in the first half of the horizon on. Extra cost and lost\n"
+        until.append((outlook.policy, f"{outlook.share:.0%}", _spread(outlook.settled), *regrets))
+        after.append((outlook.policy, _spread(outlook.saved), _spread(outlook.lost), _choices(result, outlook)))
+    options.print_table(until, title="Until it is settled")
+    options.say(
+        "Medians (10th to 90th percentile of the runs). settles: share of the runs that play the right arm (the "
+        "cheapest one that is good enough) from a time in the first half of the horizon on. Extra cost and lost "
         "quality count up to that time, and in the other runs up to the horizon.\n"
     )
-    options.console().print(after)
-    typer.echo(f"In the runs that settle, against always playing {result.against}.\n")
+    options.print_table(after, title="Once it is settled", left=(0, 3), breakable=(3,))
+    options.say(
+        f"* cost saved and reward given up per 1,000 pulls, in the runs that settle, against always playing "
+        f"{result.against}.\n"
+    )
 
 
 def _sentences(result: Plan) -> list[str]:

@@ -27,16 +27,9 @@ def policies(as_json: bool = typer.Option(False, "--json", help="Print as JSON, 
     if as_json:
         output.print_json(rows)
         return
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("policy", "settings", "parameters (default)", "what it does"):
-        table.add_column(name)
+    table = [("policy", "settings", "parameters (default)", "what it does")]
     for cls in all_policies().values():
-        table.add_row(
-            cls.id,
-            ", ".join(setting.kind for setting in cls.settings),
-            ", ".join(f"{field.name}={field.default}" for field in dataclasses.fields(cls)),
-            cls.summary,
-        )
-    options.console().print(table)
+        settings = ", ".join(setting.kind for setting in cls.settings)
+        params = ", ".join(f"{field.name}={field.default}" for field in dataclasses.fields(cls))
+        table.append((cls.id, settings, params, cls.summary))
+    options.print_table(table, left=(0, 1, 2, 3), breakable=(2, 3))

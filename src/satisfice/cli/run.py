@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,33 +89,25 @@ def run(
         }
         output.print_json(document)
         return
-    typer.echo(
+    options.say(
         f"{problem.label}: threshold {chosen_setting.threshold(problem):.4g}, optimal arm {problem.names[best]} "
         f"(cost {problem.costs[best]:g}, mean {problem.means[best]:g}); {count(steps, 'pull')}, "
         f"{count(runs, 'run')}, {results.seconds:.1f} s"
     )
     if doubt is not None:
-        typer.echo(doubt["sentence"])
+        options.say(str(doubt["sentence"]))
     show(results)
     typer.echo(f"data:    {data}\npicture: {figure}")
 
 
 def show(results: Results) -> None:
     """Print the summary as a table."""
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    names = ("policy", "regret", "mean", "± s.e.", "s.d.", "median", "95th pct", "worst", "optimal arm")
-    for name in names:
-        table.add_column(name, justify="left" if name in ("policy", "regret") else "right", no_wrap=True)
+    rows: list[Sequence[str]] = [
+        ("policy", "regret", "mean", "± s.e.", "s.d.", "median", "95th pct", "worst", "optimal arm")
+    ]
     for row in results.summary().iter_rows(named=True):
-        numbers = [row[key] for key in ("mean", "std_error", "std", "median", "p95", "worst")]
+        numbers = [number(row[key]) for key in ("mean", "std_error", "std", "median", "p95", "worst")]
         first = row["regret"] == "cost"
-        table.add_row(
-            row["policy"] if first else "",
-            row["regret"],
-            *map(number, numbers),
-            f"{row['optimal_share']:.2%}" if first else "",
-            end_section=row["regret"] == "sum",
-        )
-    options.console().print(table)
+        share = f"{row['optimal_share']:.2%}" if first else ""
+        rows.append((row["policy"] if first else "", row["regret"], *numbers, share))
+    options.print_table(rows, left=(0, 1), droppable=(4, 5, 6, 7))

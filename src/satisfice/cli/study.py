@@ -210,7 +210,7 @@ def status(
     """Show every arm, the leader, how sure that is, and what was spent."""
     study = open_study(name, storage)
     now = study.status()
-    done(now.to_dict(), str(now), as_json)
+    done(now.to_dict(), now.text(options.width()), as_json)
     if plot is not None:
         study.plot(plot)
         typer.echo(f"picture: {plot}", err=True)

@@ -10,6 +10,7 @@ import re
 
 from satisfice.errors import InvalidPolicy
 from satisfice.policies.contract import Policy, registry
+from satisfice.policies.places import is_place, load_installed, load_policies
 
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")
@@ -18,18 +19,20 @@ __all__ = ["Policy", "all_policies", "get_policy"]
 
 
 def all_policies() -> dict[str, type[Policy]]:
-    """Every policy class by id, in alphabetical order.
+    """Every policy class by id, in alphabetical order: those of this package, of installed ones, and of loaded files.
 
     Examples
     --------
     >>> all_policies()["pe-cs"].__name__
     'PECS'
     """
+    load_installed()
     return dict(sorted(registry().items()))
 
 
 def get_policy(policy: str | Policy | type[Policy]) -> Policy:
-    """A policy from an id (`"pe-cs"`), a label (`"pe-cs(kappa=5)"`), a class or an object.
+    """A policy from an id (`"pe-cs"`), a label (`"pe-cs(kappa=5)"`), a place (`"mine.py:Sampler(samples=50)"`), a class
+    or an object.
 
     Examples
     --------
@@ -40,8 +43,18 @@ def get_policy(policy: str | Policy | type[Policy]) -> Policy:
         return policy
     if isinstance(policy, type) and issubclass(policy, Policy):
         return policy()
-    match = re.fullmatch(r"\s*([\w-]+)\s*(?:\((.*)\))?\s*", str(policy))
-    known = all_policies()
+    text = str(policy)
+    if is_place(text):
+        place, bracket, rest = text.partition("(")
+        classes = load_policies(place.strip())
+        if len(classes) > 1:
+            names = ", ".join(f"{place.strip()}:{cls.__name__}" for cls in classes)
+            raise InvalidPolicy(f"{place.strip()} defines {len(classes)} policies; name one: {names}")
+        text = f"{classes[0].id}{bracket}{rest}"
+        known = {classes[0].id: classes[0]}
+    else:
+        known = all_policies()
+    match = re.fullmatch(r"\s*([\w-]+)\s*(?:\((.*)\))?\s*", text)
     if match is None or match[1] not in known:
         near = difflib.get_close_matches(str(policy), known, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""

@@ -14,6 +14,7 @@ other plain functions and the `rng` (a `numpy.random.Generator`), and nothing el
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -82,7 +83,7 @@ class Policy:
     def __init_subclass__(cls, register: bool = True, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         if register and "id" in cls.__dict__:
-            _register(cls)
+            known_by_id(cls)
 
     @staticmethod
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
@@ -214,12 +215,20 @@ def registry() -> dict[str, type[Policy]]:
     return _registry
 
 
-def _register(cls: type[Policy]) -> None:
+def known_by_id(cls: type[Policy]) -> None:
     """Make a class known by its id."""
     old = _registry.get(cls.id)
-    if old is not None and (old.__module__, old.__qualname__) != (cls.__module__, cls.__qualname__):
+    same = old is None or (_home(old), old.__qualname__) == (_home(cls), cls.__qualname__)
+    if old is not None and not same:
         raise InvalidPolicy(f"{cls.__qualname__}: the id {cls.id!r} belongs to {old.__module__}.{old.__qualname__}")
     _registry[cls.id] = cls
+
+
+def _home(cls: type[Policy]) -> str:
+    """Where a class is defined: its module, or the file of one that was loaded from there, which may be edited."""
+    module = sys.modules.get(cls.__module__)
+    loaded = cls.__module__.startswith("satisfice_policies_")
+    return str(getattr(module, "__file__", cls.__module__)) if loaded else cls.__module__
 
 
 @contextmanager
@@ -239,7 +248,7 @@ def registered(*classes: type[Policy]) -> Iterator[None]:
     before = dict(_registry)
     try:
         for cls in classes:
-            _register(cls)
+            known_by_id(cls)
         yield
     finally:
         _registry.clear()

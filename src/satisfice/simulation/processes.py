@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context, get_start_method, parent_process
 from threading import Thread, current_thread, main_thread
-from types import FrameType
+from types import FrameType, ModuleType
 
 from satisfice.simulation.job import Output, Piece
 
@@ -24,12 +25,15 @@ def in_processes(pieces: Sequence[Piece], workers: int) -> Iterator[tuple[Piece,
     """The pieces on so many processes, each with its output, in any order. An interrupt ends them at once."""
     for job in dict.fromkeys(piece.job for piece in pieces):
         job.prepare()
-    # A forked worker has the compiled code already, and does not import the caller's main module again.
-    method = "fork" if sys.platform == "linux" else "spawn"
-    pool = ProcessPoolExecutor(workers, mp_context=get_context(method), initializer=_start_worker)
+    # A forked worker has the compiled code already, and all that the caller has defined.
+    forked = sys.platform == "linux" and get_start_method(allow_none=True) in (None, "fork")
+    context = get_context("fork" if forked else "spawn")
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker)
     try:
-        with _interrupts_kept():
-            futures: dict[Future[Output], Piece] = {pool.submit(piece.work): piece for piece in pieces}
+        with _interrupts_kept(), _main_kept_out(forked):
+            futures: dict[Future[Output], Piece] = {
+                pool.submit(piece.work) if forked else pool.submit(_work, _packed(piece)): piece for piece in pieces
+            }
         for future in as_completed(list(futures)):
             yield futures.pop(future), future.result()
     except BaseException:
@@ -39,6 +43,34 @@ def in_processes(pieces: Sequence[Piece], workers: int) -> Iterator[tuple[Piece,
         pool.shutdown(wait=True, cancel_futures=True)
         raise
     pool.shutdown()
+
+
+def _packed(piece: Piece) -> bytes:
+    """A piece for a process that has nothing in common with this one: what a script or notebook defines goes along."""
+    import cloudpickle
+
+    return bytes(cloudpickle.dumps(piece))
+
+
+def _work(packed: bytes) -> Output:
+    piece: Piece = pickle.loads(packed)
+    return piece.work()
+
+
+@contextmanager
+def _main_kept_out(forked: bool) -> Iterator[None]:
+    """A process that is spawned runs the caller's main module again, and with it whatever a script does that has no
+    `if __name__ == "__main__"`: start processes that know of none. They are started while work is handed in."""
+    if forked:
+        yield
+        return
+    main, stand_in = sys.modules["__main__"], ModuleType("__main__")
+    stand_in.__spec__ = None
+    sys.modules["__main__"] = stand_in
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 @contextmanager

@@ -11,8 +11,9 @@ from functools import cached_property
 from numbers import Integral, Real
 from typing import cast
 
-from satisfice.errors import InvalidStudy, SatisficeError, StorageError
+from satisfice.errors import InvalidPolicy, InvalidStudy, SatisficeError, StorageError
 from satisfice.policies import Policy, get_policy
+from satisfice.policies.places import VARIABLE
 from satisfice.problem import MAX_ARMS, FixedThreshold, ReferenceArm, Setting, arm_index
 
 DEFAULT_CONFIDENCE = 0.95
@@ -104,7 +105,7 @@ class Config:
             )
         policy = cast("dict[str, dict[str, float]]", values["policy"])
         values["setting"] = Setting.from_dict(cast("dict[str, object]", values["setting"]))
-        values["policy"] = type(get_policy(cast(str, policy["id"])))(**policy["params"])
+        values["policy"] = _known(str(values.get("name")), cast(str, policy["id"]))(**policy["params"])
         values["arms"] = tuple(
             (str(name), float(cost)) for name, cost in cast("list[tuple[str, float]]", values["arms"])
         )
@@ -291,6 +292,17 @@ def _range(ends: tuple[float, float], what: str = "rewards", thing: str = "rewar
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise InvalidStudy(f"{what} = {ends!r}; the lowest must be below the highest, both finite")
     return low, high
+
+
+def _known(study: str, id: str) -> type[Policy]:
+    """The class of a study's policy, which may be somebody's own."""
+    try:
+        return type(get_policy(id))
+    except InvalidPolicy as error:
+        raise InvalidPolicy(
+            f"the policy {id!r} of the study {study!r} is not known here; say where it is, in the environment: "
+            f"{VARIABLE}=mypolicy.py:Class"
+        ) from error
 
 
 def _policy(policy: str | Policy | type[Policy], confidence: float | None) -> tuple[Policy, float]:

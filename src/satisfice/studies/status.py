@@ -6,6 +6,7 @@ import math
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
+from satisfice.tables import fill, layout
 from satisfice.words import plain
 
 
@@ -152,6 +153,10 @@ class Status:
         return data
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, width: int | None = None) -> str:
+        """Everything in words, in lines of at most so many characters."""
         head = ("arm", "cost", "pulls", "pending", "mean", "interval", "spent", "verdict")
         rows = [head] + [
             (
@@ -166,21 +171,14 @@ class Status:
             )
             for arm in self.arms
         ]
-        widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
-        lines = [
-            "  ".join(
-                cell.ljust(width) if i in (0, 7) else cell.rjust(width)
-                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
-        ]
+        table = layout(rows, width, left=(0, 7), droppable=(3, 6, 5))
         title = f"{self.study}: {self.policy}, {self.setting}, confidence {self.confidence:g}"
         state = " (ended)" if self.ended else " (paused)" if self.paused else ""
-        lines = [title + state, *lines]
-        lines += [str(refutation) for refutation in self.verdict.refuted]
-        lines += [f"{segment} {segment.decisions:,} decisions." for segment in self.segments]
+        said = [str(refutation) for refutation in self.verdict.refuted]
+        said += [f"{segment} {segment.decisions:,} decisions." for segment in self.segments]
         control = [] if self.control is None else [str(self.control)]
-        return "\n".join([*lines, _money(self.spending), *control, *self.warnings, self.verdict.sentence])
+        said += [_money(self.spending), *control, *self.warnings, self.verdict.sentence]
+        return "\n".join([fill(title + state, width), *table, *(fill(line, width) for line in said)])
 
 
 def moment(at: float, before: str = "") -> str:
