@@ -20,6 +20,9 @@ from satisfice.checks import counts_of, deviation, each, field_of, names_of, sca
 from satisfice.errors import InvalidInstance, InvalidSetting, NoFeasibleArm
 from satisfice.words import count, is_number, listed, shown
 
+if TYPE_CHECKING:
+    from satisfice.changing import ChangingInstance
+
 RewardModel = Literal["bernoulli", "gaussian", "categorical"]
 REWARD_MODELS: tuple[RewardModel, ...] = ("bernoulli", "gaussian", "categorical")
 MAX_ARMS = 10_000
@@ -178,6 +181,56 @@ class Instance:
         top = float(self.costs.max()) if divisor is None else float(divisor)
         return self.replace(costs=self.costs / top if top > 0 else self.costs)
 
+    @property
+    def pieces(self) -> tuple[Instance, ...]:
+        """The instances that follow each other: this one alone, unless it changes (`changing`)."""
+        return (self,)
+
+    def steady(self) -> Instance:
+        """This instance; one that changes raises `InvalidInstance`."""
+        return self
+
+    def changing(
+        self, means: Sequence[tuple[int, ArrayLike]] = (), *, costs: Sequence[tuple[int, ArrayLike]] = ()
+    ) -> ChangingInstance:
+        """These arms in a world that changes: the means, or costs, of all arms from a number of pulls on.
+
+        For categorical rewards give probabilities, (arms, levels), for means. Regret is then dynamic: every pull is
+        compared with the arm that is right at its time.
+
+        Examples
+        --------
+        >>> inst = Instance(costs=[1.0, 5.0], means=[0.9, 0.95])
+        >>> inst.changing([(1000, [0.3, 0.95]), (5000, [0.9, 0.95])], costs=[(2000, [1.0, 0.5])]).times.tolist()
+        [0, 1000, 2000, 5000]
+        """
+        from satisfice.changing import changing
+
+        return changing(self, means, costs)
+
+    def walking(self, step: float, every: int, horizon: int, seed: int = 0) -> ChangingInstance:
+        """These arms with means that walk: after every so many pulls each makes a normal step, reflected at 0 and 1.
+
+        Parameters
+        ----------
+        step : float
+            Standard deviation of a step.
+        every : int
+            Pulls between two steps.
+        horizon : int
+            Where the walk ends.
+        seed : int
+            The same seed, the same walk.
+
+        Examples
+        --------
+        >>> len(Instance([1.0, 5.0], [0.5, 0.9]).walking(0.01, every=100, horizon=10_000).pieces)
+        100
+        """
+        from satisfice.changing import walking
+
+        return walking(self, step, every, horizon, seed)
+
     def replace(self, **changes: object) -> Instance:
         """A copy with some of the constructor's arguments changed."""
         now: dict[str, object] = {
@@ -232,7 +285,7 @@ class Instance:
         def column(name: str) -> ArrayLike:
             return cast(ArrayLike, [field_of(arm, name, f"arm {i}") for i, arm in enumerate(arms)])
 
-        return cls(
+        made = Instance(
             costs=column("cost"),
             means=None if categorical else column("mean"),
             names=[str(arm.get("name", f"arm-{i + 1}")) for i, arm in enumerate(arms)],
@@ -245,6 +298,11 @@ class Instance:
             label=str(data.get("name", "instance")),
             source=str(data.get("source", "")),
         )
+        if "changes" not in data:
+            return made
+        from satisfice.changing import from_changes
+
+        return from_changes(made, data["changes"])
 
     def __len__(self) -> int:
         return self.arms

@@ -61,6 +61,7 @@ def run(problem: Problem, state: State, world: World, checkpoints: Ints, record:
     horizon = checkpoints[-1]
     mark = 0
     t = 0
+    done = np.zeros(arms, dtype=np.int64)  # what was pulled; a rule may begin anew with an arm in `state`
     start(problem, state)
     while t < horizon:
         arm, pulls = decide(problem, state, t, rng)
@@ -71,18 +72,19 @@ def run(problem: Problem, state: State, world: World, checkpoints: Ints, record:
         end = min(horizon, t + pulls * (arms if sweep else 1))
         while checkpoints[mark] < end:
             for k in range(arms):
-                record[mark, k] = state.pulls[k] + share_of(k, arm, checkpoints[mark] - t, arms)
+                record[mark, k] = done[k] + share_of(k, arm, checkpoints[mark] - t, arms)
             mark += 1
         for k in range(0 if sweep else arm, arms if sweep else arm + 1):
             share = share_of(k, arm, end - t, arms)
             if share > 0:
                 total = draw(world, k, share, rng)
+                done[k] += share
                 state.pulls[k] += share
                 state.totals[k] += total
                 learn(problem, state, k, share, total, rng)
         t = end
     for k in range(arms):
-        record[mark, k] = state.pulls[k]
+        record[mark, k] = done[k]
     return t
 
 
@@ -117,7 +119,7 @@ def run_many(
             return i, done
         add_up(record, gaps, curves[i])
         for k in range(len(order)):
-            pulls[i, order[k]] = state.pulls[k]
+            pulls[i, order[k]] = record[-1, k]
     return len(streams), 0
 
 

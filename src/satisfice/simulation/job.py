@@ -15,6 +15,7 @@ from satisfice.policies import Policy
 from satisfice.policies.compiled import compile_native
 from satisfice.policies.contract import Problem, arrange, make_problem, new_state, unsound
 from satisfice.problem import Instance, Setting
+from satisfice.simulation.changing import Course
 from satisfice.simulation.engine import Engine, compiled_run, compiled_runs, plain_run
 from satisfice.simulation.regret import add_up
 from satisfice.simulation.results import Result, Terms, versions
@@ -102,7 +103,11 @@ class Job:
         """
         pulls = np.zeros((count, self.instance.arms), dtype=np.int64)
         curves = np.zeros((count, 2, len(self.checkpoints)))
-        if self.compiled and reachable():
+        if len(self.instance.pieces) > 1:
+            course = Course(self.policy, self.instance, self.setting, self.horizon, self.checkpoints, self.compiled)
+            for i in range(count):
+                pulls[i], curves[i] = course.run(self.stream(first + i))
+        elif self.compiled and reachable():
             self._run_at_once(first, pulls, curves)
         else:
             self._run_one_by_one(first, pulls, curves)
@@ -135,7 +140,7 @@ class Job:
             state = new_state(self.policy, arms)
             engine(self.problem, state, self.world, self.checkpoints, record, self.stream(first + i))
             weigh(record, self.gaps, curves[i])
-            pulls[i, self.order] = state.pulls
+            pulls[i, self.order] = record[-1]
 
     def trajectory(
         self, rng: np.random.Generator, begun: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
