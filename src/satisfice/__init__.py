@@ -49,7 +49,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "studies.config": ("Config",),
     "studies.explain": ("Explanation",),
     "studies.leased": ("LeasedDecision", "LeasedStudy"),
-    "studies.status": ("Control", "Refutation", "SegmentStatus", "Spending"),
+    "studies.status": ("Control", "Drift", "Refutation", "SegmentStatus", "Spending"),
 }
 _MODULES = (
     *(

@@ -90,6 +90,7 @@ from satisfice.studies.explain import Explanation as Explanation
 from satisfice.studies.leased import LeasedDecision as LeasedDecision
 from satisfice.studies.leased import LeasedStudy as LeasedStudy
 from satisfice.studies.status import Control as Control
+from satisfice.studies.status import Drift as Drift
 from satisfice.studies.status import Refutation as Refutation
 from satisfice.studies.status import SegmentStatus as SegmentStatus
 from satisfice.studies.status import Spending as Spending

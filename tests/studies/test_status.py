@@ -122,7 +122,9 @@ def test_refuted_by_the_best_arm() -> None:
 
 
 def test_the_reference_arm() -> None:
-    study = create_study("s", {"a": 1.0, "ref": 4.0, "dear": 9.0}, sf.ReferenceArm("ref", 0.2), "pe", None, 10_000)
+    study = create_study(
+        "s", {"a": 1.0, "ref": 4.0, "dear": 9.0}, sf.ReferenceArm("ref", 0.2), "pe", None, 10_000, drift=None
+    )
     feed(study, {"a": [1.0] * 60, "ref": [1.0] * 30 + [0.0] * 30, "dear": [1.0]})
     status = study.status()
     assert (status.verdict.state, status.leader) == ("certified", "a")

@@ -52,6 +52,12 @@ def create(
     session_ttl: float | None = typer.Option(
         None, "--session-ttl", help="Seconds for which a session keeps its arm; 1800 by default."
     ),
+    drift: str = typer.Option(
+        "watch",
+        "--drift",
+        help="watch: notice when the rewards of an arm change; adapt: also look for it; none.",
+        metavar="KIND",
+    ),
     seed: int | None = typer.Option(None, "--seed", help="Seed of the policy's random choices."),
     load_if_exists: bool = typer.Option(
         False, "--load-if-exists", help="Go on with the study of this name if there is one with the same terms."
@@ -82,6 +88,7 @@ def create(
         holdout=holdout,
         budget=budget,
         session_ttl=session_ttl,
+        drift=None if drift == "none" else drift,
         seed=seed,
         load_if_exists=load_if_exists,
     )

@@ -16,7 +16,7 @@ from satisfice import errors
 from satisfice.errors import SatisficeError
 from satisfice.problem import Setting
 from satisfice.studies.explain import Explanation
-from satisfice.studies.status import ArmStatus, Control, Refutation, Spending, Status, Verdict
+from satisfice.studies.status import ArmStatus, Control, Drift, Refutation, Spending, Status, Verdict
 
 T = TypeVar("T")
 
@@ -154,6 +154,10 @@ def read_status(data: Mapping[str, Any]) -> Status:
             "spending": Spending(**data["spending"]),
             "control": control,
             "warnings": tuple(data["warnings"]),
+            "drifts": tuple(
+                Drift(**line | {name: _number(line[name]) for name in ("before", "since")})
+                for line in data.get("drifts", ())
+            ),
         }
     )
 

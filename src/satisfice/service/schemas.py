@@ -76,6 +76,7 @@ class NewStudy(Struct, forbid_unknown_fields=True, kw_only=True):
     holdout: Annotated[float, Meta(ge=0, lt=1)] = 0.0
     budget: Positive | None = None
     session_ttl: Positive | None = None
+    drift: Literal["watch", "adapt"] | None = "watch"
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
     load_if_exists: bool = False
 
@@ -113,6 +114,7 @@ class StudyTerms(Struct):
     holdout: float
     budget: float | None
     session_ttl: float | None
+    drift: str | None
     paused: bool
     closed: bool
 
@@ -271,6 +273,20 @@ class ControlLine(Struct):
     saving: list[float | None]
 
 
+class DriftLine(Struct):
+    """The rewards of an arm changed."""
+
+    arm: str
+    around: float
+    decision: int
+    noticed: float
+    before: float | None
+    before_rewards: int
+    since: float | None
+    since_rewards: int
+    segment: str | None
+
+
 class StatusAnswer(Struct):
     """A study at one moment."""
 
@@ -285,6 +301,7 @@ class StatusAnswer(Struct):
     paused: bool
     control: ControlLine | None
     warnings: list[str]
+    drifts: list[DriftLine]
 
 
 class Explained(Struct):

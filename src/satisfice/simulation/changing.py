@@ -56,8 +56,8 @@ def draw_over(pieces: Pieces, k: int, arm: int, t: int, end: int, arms: int, rng
 def run_over(
     problem: Problem, state: State, pieces: Pieces, t: int, marks: Ints, record: Ints, rng: np.random.Generator
 ) -> int:
-    """A part of a run, from `t` to the last of the `marks`, with the costs as they are. Fills in `record`, (marks, arms),
-    the pulls of every arm in this part up to each mark. The rule begins, from the sums in `state`.
+    """A part of a run, from `t` to the last of the `marks`, with the costs as they are. The rule begins, from the sums
+    in `state`. Fills `record`, (marks, arms), with the pulls of every arm in this part up to each mark.
 
     Answers with the number of pulls: the last mark, or less where the rule answered with no lease.
     """

@@ -97,8 +97,8 @@ def simulate(
     labels = [policy.label for policy in chosen]
     if len(set(labels)) < len(labels):
         raise InvalidRun(f"a policy was given twice: {', '.join(labels)}")
-    for piece in instance.pieces:
-        setting.optimal_arm(piece)
+    for part in instance.pieces:
+        setting.optimal_arm(part)
     jobs = [
         Job(policy, instance, setting, horizon=horizon, seed=seed, checkpoints=marks, compiled=compiled)
         for policy in chosen

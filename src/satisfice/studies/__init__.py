@@ -52,6 +52,7 @@ def create_study(
     holdout: float = 0.0,
     budget: float | None = None,
     session_ttl: float | None = None,
+    drift: str | None = "watch",
     segments: Sequence[str] | int | None = None,
     seed: int | None = None,
     clock: Callable[[], float] | None = None,
@@ -106,6 +107,11 @@ def create_study(
         spent, the study serves that arm, and goes on learning from what it serves.
     session_ttl : float, optional
         Seconds for which a session keeps its arm, counted from its last decision; 1800 by default.
+    drift : "watch", "adapt" or None
+        What is done about rewards that change. "watch": the rewards of every arm are tested for a change; after an
+        alarm the arm begins anew, what was proved with its old rewards is withdrawn, and the status says when it was.
+        A study in which nothing changes ever has an alarm with a probability of at most 1%. "adapt": arms that are
+        passed over are also looked at now and then, at a bounded price. None: what was proved stays proved.
     segments : names, or int, optional
         Kinds of traffic, each of which may have its own cheapest arm that is good enough: their names, or how many
         there may be, which then appear as they are asked for. Every decision says its `segment`, and every segment has
@@ -152,6 +158,7 @@ def create_study(
         holdout=holdout,
         budget=budget,
         session_ttl=session_ttl,
+        drift=drift,
         segments=segments,
         seed=seed,
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from satisfice.errors import Hint, InvalidStudy, StudyClosed
 from satisfice.studies.config import check_cost, check_text
+from satisfice.studies.counts import units
 from satisfice.studies.evidence import judge, plain
 from satisfice.studies.machine import Machine
 from satisfice.studies.reader import StudyReader
@@ -166,6 +167,8 @@ class StudyChanger(StudyReader):
         newest = type(self.config.policy).version
         if machine.version != newest:
             tx.add_event(Event(machine.seq + 1, "start_anew", {"version": newest}, now))
+        if machine.frontier.alarms:
+            self._say_changes(tx, now)
         if not machine.parts:
             self._look_after(tx, machine, now)
         while machine.stirred:
@@ -184,6 +187,30 @@ class StudyChanger(StudyReader):
         part.news, part.patience = 0, max(math.ceil(LOOK * part.t), 1)
         if facts != part.facts or part.corrections != part.facts_corrections:
             tx.add_event(part.event("judge", {"facts": facts, "corrections": part.corrections}, now))
+
+    def _say_changes(self, tx: Transaction, now: float) -> None:
+        """Log that the rewards of arms have changed."""
+        machine = tx.machine
+        machine.frontier.alarms.clear()
+        for number, part in enumerate(machine.leaves):
+            for i, arm in enumerate(part.arms):
+                if arm.alarm is None:
+                    continue
+                change, since = arm.alarm, int(arm.alarm.stamp)
+                row = tx.find((since,)).get(since)
+                data: dict[str, object] = {
+                    "arm": i,
+                    "decisions": machine.decisions,
+                    "since": since,
+                    "around": now if row is None else row.at,
+                    "noticed": now,
+                    "before": [int(change.pulls_before), units(change.total_before)],
+                    "after": [int(change.pulls), units(change.total)],
+                }
+                tx.add_event(part.event("drift", data, now))
+                part.news = part.patience
+                if machine.parts:
+                    machine.stirred.add(number)
 
     def _ended(self) -> StudyClosed:
         return StudyClosed(f"the study {self.name!r} was ended", hint=Hint.REOPEN)

@@ -46,6 +46,7 @@ class Config:
     holdout: float = 0.0  # the share of the control group
     budget: float | None = None  # what finding out may cost beyond the arm that would win now
     session_ttl: float | None = None  # seconds for which a session keeps its arm
+    drift: str | None = "watch"  # or "adapt", or None: what is done about rewards that change
     segments: tuple[str, ...] = ()  # the first ones; a running study may get others, up to
     most_segments: int = 0
 
@@ -135,6 +136,7 @@ def make_config(
     holdout: float = 0.0,
     budget: float | None = None,
     session_ttl: float | None = None,
+    drift: str | None = "watch",
     segments: Sequence[str] | int | None = None,
     seed: int | None = None,
 ) -> Config:
@@ -169,6 +171,8 @@ def make_config(
         raise InvalidStudy(f"seed = {shown(seed)}; it must be a whole number of at least 0")
     if costs not in ("fixed", "told"):
         raise InvalidStudy(f"costs = {shown(costs)}; it is 'fixed' or 'told'", parameter="costs")
+    if drift not in (None, "watch", "adapt"):
+        raise InvalidStudy(f"drift = {shown(drift)}; it is 'watch', 'adapt' or None", parameter="drift")
     if cost_range is not None:
         least, most = _range(cost_range, "cost_range", "cost")
         if least < 0 or any(not least <= cost <= most for _, cost in priced):
@@ -208,6 +212,7 @@ def make_config(
         holdout=float(holdout),
         budget=None if budget is None else float(budget),
         session_ttl=None if session_ttl is None else float(session_ttl),
+        drift=drift,
         segments=kinds,
         most_segments=most,
     )

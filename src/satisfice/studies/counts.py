@@ -10,8 +10,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from satisfice.changes import Change, Watch
 
 UNIT = 1 << 80
+# The share of the allowed error that is kept for arms that come later.
+LATER = 0.05
 
 
 @lru_cache(maxsize=4096)
@@ -26,8 +32,22 @@ def units(value: float) -> int:
     return round(value * UNIT)
 
 
+def share_of(born: int) -> float:
+    """The share of the allowed error for all that is said of an arm and those before it.
+
+    The arms that a study begins with have all of it but `LATER` together; the q-th of those that come later, or begin
+    anew after a change, has `LATER x 6 / (pi q)^2`.
+
+    Examples
+    --------
+    >>> share_of(0), round(sum(share_of(q) for q in range(1, 10_000)), 4)
+    (0.95, 0.05)
+    """
+    return 1.0 - LATER if not born else LATER * 6.0 / (math.pi * born) ** 2
+
+
 @dataclass(slots=True)
-class Arm:
+class Counts:
     """An arm with its counts. `asked` = `pulls` (rewards counted) + `dropped` (came to nothing) + pending."""
 
     name: str
@@ -50,11 +70,59 @@ class Arm:
     # What playing this arm always would have cost up to decision number `since`, when its cost changed last.
     since: int = 0
     would_before: float = 0.0
+    # Up to which decision its rewards are of another time, since they changed; and the same counts of those decisions.
+    changed: int = 0
+    old_asked: int = 0
+    old_pulls: int = 0
+    old_dropped: int = 0
+    old_total: int = 0
+    # The rewards between the change and when it was noticed: rules and means count them, proofs do not.
+    head_pulls: int = 0
+    head_total: int = 0
+    # Which one it is of the arms that came later and those that began anew, from 1; 0: it was there from the beginning.
+    born: int = 0
 
     @property
     def pending(self) -> int:
         """Decisions without a reward yet."""
         return self.asked - self.pulls - self.dropped
+
+    @property
+    def counted(self) -> int:
+        """Rewards since a change was noticed, or all: what proofs rest on."""
+        return self.pulls - self.old_pulls
+
+    @property
+    def sum(self) -> int:
+        """The sum of those, in units."""
+        return self.total - self.old_total
+
+    @property
+    def outstanding(self) -> int:
+        """Decisions since then without a reward yet."""
+        return self.pending - (self.old_asked - self.old_pulls - self.old_dropped)
+
+    @property
+    def seen(self) -> int:
+        """Rewards since the last change, or all: what rules know."""
+        return self.pulls - self.old_pulls + self.head_pulls
+
+    @property
+    def seen_total(self) -> int:
+        """The sum of those, in units."""
+        return self.total - self.old_total + self.head_total
+
+    def begin_anew(self, decisions: int, head_pulls: int, head_total: int, born: int) -> None:
+        """Rewards of decisions up to this one are of another time."""
+        self.changed, self.born = decisions, born
+        self.old_asked, self.old_pulls = self.asked, self.pulls
+        self.old_dropped, self.old_total = self.dropped, self.total
+        self.head_pulls, self.head_total = head_pulls, head_total
+        self.sure_pulls = self.sure_total = 0
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        """There are no notes."""
 
     @property
     def mean_cost(self) -> float:
@@ -71,12 +139,23 @@ class Arm:
 
     @property
     def mean(self) -> float:
-        """Mean reward on [0, 1]; nan before the first."""
-        return self.total / (UNIT * self.pulls) if self.pulls else math.nan
+        """Mean reward on [0, 1], since the last change; nan before the first."""
+        return self.seen_total / (UNIT * self.seen) if self.seen else math.nan
 
     def would(self, decisions: int) -> float:
         """What all decisions would have cost on this arm (those before it existed: at its first cost)."""
         return self.would_before + (decisions - self.since) * self.cost
+
+
+class Arm(Counts):
+    """An arm with its counts, and notes, which are no part of them, about whether its rewards have changed."""
+
+    __slots__ = ("alarm", "promise", "watch")
+
+    def __post_init__(self) -> None:
+        self.watch: Watch | None = None
+        self.alarm: Change | None = None  # they have, and nobody has said so yet
+        self.promise = 0.0  # the probability of a false alarm; 0: nobody watches
 
 
 @dataclass(slots=True)

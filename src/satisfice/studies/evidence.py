@@ -6,9 +6,11 @@ for what is to be proved. The first loses nothing when rewards are late, the sec
 
 What may be said of two arms has a share of the allowed error that does not depend on what is found: the arms that the
 study began with share all of it but `LATER` equally; the q-th arm that came later has `LATER x 6 / (pi q)^2`, for all
-that is said of it and the arms before it. Arms that were retired keep their share. So everything that is ever called
-proved, of arms that came and went for whatever reason, holds together with the study's confidence. In a study with
-segments each segment that it may have has an equal share of the error, and is judged by its own rewards alone.
+that is said of it and the arms before it. An arm whose rewards changed begins anew as one that comes later: what is
+proved of it then rests on decisions since that was noticed. Arms that were retired keep their share. So everything that
+is ever called proved, of arms that came and went for whatever reason, holds together with the study's confidence. In a
+study with segments each segment that it may have has an equal share of the error, and is judged by its own rewards
+alone.
 """
 
 from __future__ import annotations
@@ -22,12 +24,10 @@ from numpy.typing import NDArray
 
 from satisfice import proofs
 from satisfice.statistics import interval
-from satisfice.studies.counts import UNIT
+from satisfice.studies.counts import UNIT, share_of
 from satisfice.studies.machine import Facts, Machine
 
 REFUTED, CERTIFIED, NONE = "refuted", "certified", "none"
-# The share of the allowed error that is kept for arms that come later.
-LATER = 0.05
 
 Floats = NDArray[np.float64]
 
@@ -62,9 +62,9 @@ class Evidence:
         arms = [machine.arms[i] for i in self.order]
         self.costs = np.sort([machine.price(i) for i in self.order]) if machine.resting else machine.problem.costs
         self.levels = np.array([self._level(i) for i in self.order])
-        self.pending = np.array([max(arm.pending, 0) for arm in arms])
-        self._pulls = np.array([arm.pulls for arm in arms])
-        self._totals = np.array([arm.total / UNIT for arm in arms])
+        self.pending = np.array([max(arm.outstanding, 0) for arm in arms])
+        self._pulls = np.array([arm.counted for arm in arms])
+        self._totals = np.array([arm.sum / UNIT for arm in arms])
         self._sure_pulls = np.array([arm.sure_pulls for arm in arms])
         self._sure_totals = np.array([arm.sure_total / UNIT for arm in arms])
         self.cases = [self._case(self._pulls, self._totals, self.pending if self.pending.any() else None)]
@@ -76,27 +76,22 @@ class Evidence:
         reference = -1 if setting.reference is None else len(self.costs) - 1
         return proofs.make_case(self.costs, pulls, totals, 1.0 - setting.alpha, reference, setting.mu0, 0.0, pending)
 
-    def _share(self, arm: int) -> float:
-        """The share of the allowed error for all that is said of an arm and those before it."""
-        first = len(self.machine.config.arms)
-        return 1.0 - LATER if arm < first else LATER * 6.0 / (math.pi * (arm - first + 1)) ** 2
-
     def _level(self, arm: int) -> float:
         """The nats that a comparison of this arm with one that came before it needs."""
         first, setting = len(self.machine.config.arms), self.machine.config.setting
         alone = setting.reference is not None or not math.isnan(setting.mu0)
-        if arm >= first:
-            comparisons = 1 if alone else arm
+        born = self.machine.born(arm)
+        if born:
+            comparisons = 1 if alone else first + born - 1
         elif not math.isnan(setting.mu0):
             comparisons = first
         else:
             comparisons = first - 1 if alone else first * (first - 1) // 2
-        return math.log(max(comparisons, 1) / (self.delta * self._share(arm)))
+        return math.log(max(comparisons, 1) / (self.delta * share_of(born)))
 
     def allowed(self, arm: int) -> float:
         """The probability with which the interval of an arm (an index of the study) may ever miss."""
-        first = len(self.machine.config.arms)
-        return self.delta * self._share(arm) / (first if arm < first else 1)
+        return self.delta * self.machine.share(arm)
 
     def interval(self, k: int) -> tuple[float, float]:
         """The means on [0, 1] that arm `k` may have: all intervals of the study hold at all times together."""
@@ -210,7 +205,7 @@ def plain(facts: list[Fact]) -> Facts:
 
 def _mean(machine: Machine, i: int) -> float:
     arm = machine.arms[i]
-    return arm.mean if arm.pulls else -1.0
+    return arm.mean if arm.seen else -1.0
 
 
 __all__ = ["CERTIFIED", "NONE", "REFUTED", "Evidence", "Fact", "Facts", "facts_of", "judge", "plain"]

@@ -126,6 +126,7 @@ def before(view: View, row: Row) -> tuple[Machine, int]:
         own = event.kind == "make_lease" and event.data.get("segment", 0) == row.segment
         number = event.data["number"] if own else None
         later = event.at > row.at or (number is not None and cast(int, number) > row.lease)
+        later = later or (event.kind == "drift" and cast(int, event.data["decisions"]) >= row.id)
         if not later or event.kind in ("archive", "add_segment"):
             machine.happen(event)
     for asked, entries in view.chains():

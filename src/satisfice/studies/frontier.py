@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 
 from satisfice.studies.counts import Arm
 from satisfice.studies.records import Outcome, Row
+from satisfice.studies.watching import amend, observe
 
 # So many settled decisions beyond the frontier are kept in memory; beyond that they are read again when they are
 # wanted.
@@ -30,6 +31,7 @@ class Frontier:
         self.last = last
         self.read = last
         self.ahead: dict[int, tuple[Arm, int | None]] = {}
+        self.alarms: list[Arm] = []  # whose rewards have changed, and nobody has said so yet
 
     def move(self, last: int) -> None:
         """Every decision up to `last` is settled and counted."""
@@ -44,9 +46,19 @@ class Frontier:
                 if len(self.ahead) > MOST_AHEAD:
                     self.ahead.clear()
                     self.read = self.last
-        elif new is not None:
+        elif new is not None and decision > arm.changed:
             arm.sure_pulls += old is None
             arm.sure_total += new - (old or 0)
+            if arm.promise and amend(arm, old, new):
+                self.alarms.append(arm)
+
+    def _pass(self, arm: Arm, decision: int, counted: int) -> None:
+        """Count a reward that is settled, with all before it."""
+        if decision > arm.changed:
+            arm.sure_pulls += 1
+            arm.sure_total += counted
+            if arm.promise and observe(arm, decision, counted):
+                self.alarms.append(arm)
 
     def step(self) -> bool:
         """Go as far as decisions are known to be settled; answers whether the next one is known to be open."""
@@ -54,8 +66,7 @@ class Frontier:
         while following in ahead:
             arm, counted = ahead.pop(following)
             if counted is not None:
-                arm.sure_pulls += 1
-                arm.sure_total += counted
+                self._pass(arm, following, counted)
             self.last = following
             following += 1
         return following <= self.read
@@ -90,8 +101,7 @@ class Frontier:
                 return
             settled = self.ahead.pop(following, None)
             if settled is not None and settled[1] is not None:
-                settled[0].sure_pulls += 1
-                settled[0].sure_total += settled[1]
+                self._pass(settled[0], following, settled[1])
             self.last = following
 
     @staticmethod

@@ -51,4 +51,4 @@ class Kinship:
     def _count(self, kin: Kin) -> None:
         for s, part in enumerate(self.machine.parts):
             for k, arm in enumerate(part.arms):
-                kin.pulls[s, k], kin.totals[s, k] = arm.pulls, arm.total / UNIT
+                kin.pulls[s, k], kin.totals[s, k] = arm.seen, arm.seen_total / UNIT

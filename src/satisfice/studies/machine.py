@@ -104,13 +104,13 @@ class Machine(StudyState):
     def eventful(self) -> bool:
         """Whether there is anything to look after but decisions: a newer rule, arms that do not answer, verdicts."""
         if self.parts:
-            return bool(self.stirred) or self.version != self._rule.version
+            return bool(self.stirred or self.frontier.alarms) or self.version != self._rule.version
         waiting = self.waiting
         return (
             self.news >= self.patience
             or self.corrections != self.facts_corrections
             or self.version != self._rule.version
-            or bool(waiting.silent or waiting.extras or waiting.missed or self.resting)
+            or bool(waiting.silent or waiting.extras or waiting.missed or self.resting or self.frontier.alarms)
         )
 
     def decide(self, at: float) -> Event:
@@ -135,7 +135,7 @@ class Machine(StudyState):
         if learns(self.config.policy):
             for k, i in enumerate(self.order):
                 arm = self.arms[i]
-                pulls, total = (arm.pulls, arm.total) if anew else _since(arm)
+                pulls, total = (arm.seen, arm.seen_total) if anew else _since(arm)
                 if pulls:
                     policy.learn(self.problem, state, k, pulls, total / UNIT, rng)
         # The paper's rules look at every arm before anything else; an arm that came later gets its first look here.
@@ -229,7 +229,7 @@ class Machine(StudyState):
             if not others:
                 raise InvalidStudy("every arm is excluded; leave at least one to choose", parameter="exclude")
             return min(others, key=lambda i: (i in self.resting, self.price(i)))
-        known = [i for i in allowed if self.arms[i].pulls]
+        known = [i for i in allowed if self.arms[i].seen]
         if not known:
             if self.whole is not self and self.whole.t:
                 return self.whole.standin(exclude)  # a segment of which nothing is known is as its kin
@@ -240,13 +240,13 @@ class Machine(StudyState):
         elif not math.isnan(setting.mu0):
             floor = setting.mu0
         else:
-            tried = [i for i in self.order if self.arms[i].pulls]
+            tried = [i for i in self.order if self.arms[i].seen]
             floor = (1.0 - setting.alpha) * max(self._cautious(i) for i in tried)
         for i in known:
             if self.arms[i].mean >= floor:
                 return i
         # None is: one that was hardly tried may be.
-        fresh = [i for i in allowed if not self.arms[i].pulls and self.arms[i].asked < FEW]
+        fresh = [i for i in allowed if not self.arms[i].seen and self.arms[i].asked < FEW]
         return fresh[0] if fresh else max(known, key=self._cautious)
 
     def leading(self) -> int:
@@ -255,9 +255,9 @@ class Machine(StudyState):
         if self.borrows:
             return self._followed()
         floor = self.threshold()
-        here = [i for i in self.judged if self.arms[i].pulls or i not in self.resting]
+        here = [i for i in self.judged if self.arms[i].seen or i not in self.resting]
         for i in here:
-            if not self.arms[i].pulls or self.arms[i].mean >= floor:
+            if not self.arms[i].seen or self.arms[i].mean >= floor:
                 return i
         untried = [i for i in self.judged if i not in here]
         return untried[0] if untried else max(here, key=lambda i: self.arms[i].mean)
@@ -275,7 +275,7 @@ class Machine(StudyState):
 
     def _cautious(self, arm: int) -> float:
         record = self.arms[arm]
-        return (record.total / UNIT + 1.0) / (record.pulls + 2)
+        return (record.seen_total / UNIT + 1.0) / (record.seen + 2)
 
     def threshold(self) -> float:
         """The threshold on [0, 1] by the means so far; nan when nothing is known."""
@@ -284,7 +284,7 @@ class Machine(StudyState):
             return (1.0 - setting.alpha) * self.arms[self.order[-1]].mean
         if not math.isnan(setting.mu0):
             return setting.mu0
-        means = [self.arms[i].mean for i in self.judged if self.arms[i].pulls]
+        means = [self.arms[i].mean for i in self.judged if self.arms[i].seen]
         return (1.0 - setting.alpha) * max(means) if means else math.nan
 
 

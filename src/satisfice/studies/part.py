@@ -11,7 +11,10 @@ from satisfice.studies.records import Asked, Entry
 from satisfice.studies.state import StudyState
 
 # The counts of an arm that add up over its decisions.
-COUNTS = ("asked", "pulls", "dropped", "total", "spent", "paid", "paid_squares", "bills")
+COUNTS = (
+    *("asked", "pulls", "dropped", "total", "spent", "paid", "paid_squares", "bills"),
+    *("old_asked", "old_pulls", "old_dropped", "old_total"),
+)
 
 
 class Nothing:
@@ -37,8 +40,8 @@ class StudyPart(StudyState):
         made = cls(machine.config)
         for name in machine.segments[len(made.segments) :]:
             made.add_segment(name)
-        for part in (made, *made.parts):
-            part.arms = [Arm(arm.name, arm.cost) for arm in machine.arms]
+        for part, kin in zip((made, *made.parts), (machine, *machine.parts), strict=True):
+            part.arms = [Arm(arm.name, arm.cost, changed=arm.changed) for arm in kin.arms]
         return made
 
     def counts(self) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import cast
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from satisfice.studies.counts import UNIT
 from satisfice.studies.evidence import NONE, REFUTED, Evidence, judge
 from satisfice.studies.machine import Machine
 from satisfice.studies.segmented import make_segment, overall
-from satisfice.studies.status import ArmStatus, Control, Refutation, Spending, Status, Verdict
+from satisfice.studies.status import ArmStatus, Control, Drift, Refutation, Spending, Status, Verdict
 
 # Beliefs compare every arm with every other; beyond so many arms that takes longer than a status should.
 BELIEVABLE = 60
@@ -47,7 +48,7 @@ def make_status(machine: Machine, at: float) -> Status:
         spent = arm.spent / UNIT
         counts = (arm.pulls, arm.pending, arm.dropped)
         arms.append(ArmStatus(arm.name, machine.price(i), *counts, mean, ends, word, spent, unanswered))
-    tried = [i for i in order if machine.arms[i].pulls]
+    tried = [i for i in order if machine.arms[i].seen]
     best = max(tried, key=lambda i: machine.arms[i].mean) if tried else None
     dearest = max(machine.active, key=machine.price)
     count = machine.decisions
@@ -76,7 +77,33 @@ def make_status(machine: Machine, at: float) -> Status:
         segments=tuple(
             make_segment(part, theirs, verdict.leader) for part, theirs in zip(machine.parts, parts, strict=False)
         ),
+        drifts=drifts_of(machine),
     )
+
+
+def drifts_of(machine: Machine) -> tuple[Drift, ...]:
+    """The arms in use whose rewards have changed, in each segment for the last time."""
+    found = []
+    for part in machine.leaves:
+        last = {cast(int, drift["arm"]): drift for drift in part.drifts}
+        for i, drift in last.items():
+            arm, (pulls, total) = part.arms[i], cast("list[int]", drift["before"])
+            if arm.retired:
+                continue
+            found.append(
+                Drift(
+                    arm=arm.name,
+                    around=cast(float, drift["around"]),
+                    decision=cast(int, drift["since"]),
+                    noticed=cast(float, drift["noticed"]),
+                    before=machine.config.unscale(total / (UNIT * pulls)) if pulls else math.nan,
+                    before_rewards=pulls,
+                    since=machine.config.unscale(arm.mean),
+                    since_rewards=arm.seen,
+                    segment=part.name,
+                )
+            )
+    return tuple(found)
 
 
 def _control(machine: Machine) -> Control | None:
@@ -248,7 +275,7 @@ def _belief(machine: Machine, leader: int) -> tuple[float | None, float | None]:
     costs = np.sort([machine.price(i) for i in order]) if machine.resting else machine.problem.costs
     problem = make_problem(policy, config.scaled_setting, costs, np.arange(len(order)), config.horizon, bounded=True)
     state = new_state(policy, len(order))
-    state.pulls[:], state.totals[:] = [arm.pulls for arm in arms], [arm.total / UNIT for arm in arms]
+    state.pulls[:], state.totals[:] = [arm.seen for arm in arms], [arm.seen_total / UNIT for arm in arms]
     if machine.borrows and order == machine.order:
         state.pulls[:], state.totals[:] = machine.state.pulls, machine.state.totals
     found = opinion(problem, state, machine.rewards)
@@ -310,10 +337,10 @@ def _saving(machine: Machine, leader: int) -> str:
     if machine.config.setting.reference is not None:
         other, what = machine.arms[machine.judged[-1]], "the reference arm"
     else:
-        tried = [machine.arms[i] for i in machine.judged if machine.arms[i].pulls]
+        tried = [machine.arms[i] for i in machine.judged if machine.arms[i].seen]
         other, what = max(tried, key=lambda a: a.mean), "the arm with the best mean"
     mine, theirs = machine.price(leader), machine.price(machine.arms.index(other))
-    if other is arm or theirs <= mine or not theirs or not (arm.pulls and other.pulls):
+    if other is arm or theirs <= mine or not theirs or not (arm.seen and other.seen):
         return ""
     mean, top = machine.config.unscale(arm.mean), machine.config.unscale(other.mean)
     share = f" and has {mean / top:.1%} of its mean reward" if top > 0 else ""

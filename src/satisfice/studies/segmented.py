@@ -36,7 +36,7 @@ def make_segment(part: Machine, verdict: Verdict, whole: str) -> SegmentStatus:
         rewards=verdict.rewards,
         share=part.decisions / part.whole.decisions if part.whole.decisions else math.nan,
         means={
-            name: part.config.unscale(arm.mean) if arm.pulls else math.nan
+            name: part.config.unscale(arm.mean) if arm.seen else math.nan
             for name, arm in zip(arms, part.arms, strict=True)
         },
         pulls={name: arm.pulls for name, arm in zip(arms, part.arms, strict=True)},

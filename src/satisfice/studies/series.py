@@ -28,8 +28,8 @@ class Sums(NamedTuple):
     """One arm at one moment. Rewards are on [0, 1]."""
 
     asked: int
-    pulls: int  # rewards counted
-    dropped: int
+    pulls: int  # rewards counted, since the last change
+    dropped: int  # decisions that came to nothing, or are of another time
     total: float
     sure_pulls: int  # of the decisions up to the frontier
     sure_total: float
@@ -94,9 +94,9 @@ def point_of(machine: Machine, place: int, at: float) -> Point:
     arms = tuple(
         Sums(
             arm.asked,
-            arm.pulls,
-            arm.dropped,
-            arm.total / UNIT,
+            arm.counted,
+            arm.asked - arm.counted - arm.outstanding,
+            arm.sum / UNIT,
             arm.sure_pulls,
             arm.sure_total / UNIT,
             arm.spent / UNIT,

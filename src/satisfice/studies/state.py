@@ -18,16 +18,21 @@ from typing import TYPE_CHECKING, Self, cast
 from satisfice.errors import Hint, InvalidStudy
 from satisfice.policies.contract import Problem, State, arrange, learns, make_problem, new_state
 from satisfice.studies.config import Config, check_cost, check_name
-from satisfice.studies.counts import UNIT, Arm, Group, Progress, units
+from satisfice.studies.counts import UNIT, Arm, Group, Progress, share_of, units
 from satisfice.studies.frontier import Frontier
 from satisfice.studies.kinship import Kinship
 from satisfice.studies.records import Asked, Entry, Event, Outcome, Reason, Row, in_control
+from satisfice.studies.watching import FALSE_ALARM, notes_of, restore
 
 if TYPE_CHECKING:
     from satisfice.studies.waiting import Waiting
 
 # The format of `StudyState.to_dict`.
 FORMAT = 2
+# So many changes of rewards are remembered in the state; all are in the log.
+MOST_DRIFTS = 20
+# Rewards since a change, from before it was noticed, are so many at most for a rule: it is to prove its choice anew.
+MOST_HEAD = 8
 
 Facts = list[list[object]]
 
@@ -70,6 +75,8 @@ class StudyState:
         self.facts: Facts = []  # what is proved, as of the last look
         self.facts_corrections = 0
         self.archived = 0  # decisions up to this one are in an archive
+        self.changes = 0  # how often rewards of an arm have changed
+        self.drifts: list[dict[str, object]] = []  # the last of these events
         self.frontier: Frontier = Frontier() if whole is None else whole.frontier
         # Notes for speed, no part of the state: every decision up to `scanned` is settled or expired, and the next
         # expires at `due` (nan: not known); rewards since verdicts were looked at, and how many there are to be
@@ -124,6 +131,10 @@ class StudyState:
         for k, i in enumerate(self.order):
             self.rank[i] = k
         self._state: State = new_state(config.policy, len(self.order))
+        if config.drift is not None:
+            whole = min(FALSE_ALARM, 1.0 - config.confidence) / max(config.most_segments, 1)
+            for i, arm in enumerate(self.arms):
+                arm.promise = whole * self.share(i)
 
     @property
     def judged(self) -> list[int]:
@@ -176,8 +187,8 @@ class StudyState:
     def state(self) -> State:
         """The sums as a rule sees them, with what a segment borrows from the others, and without its memory."""
         for k, i in enumerate(self.order):
-            self._state.pulls[k] = self.arms[i].pulls
-            self._state.totals[k] = self.arms[i].total / UNIT
+            self._state.pulls[k] = self.arms[i].seen
+            self._state.totals[k] = self.arms[i].seen_total / UNIT
         if self.borrows:
             pulls, totals = self.whole.kinship.lend(self)
             self._state.pulls[:] += pulls
@@ -208,12 +219,23 @@ class StudyState:
         """Whether there are so many new rewards, or a replaced one, that verdicts should be looked at."""
         return self.news >= self.patience or self.corrections != self.facts_corrections
 
+    def born(self, arm: int) -> int:
+        """Which one an arm is of those that came later or began anew; 0: it was there from the beginning."""
+        return self.arms[arm].born or max(arm - len(self.config.arms) + 1, 0)
+
+    def share(self, arm: int) -> float:
+        """The share of an allowed error for what is said of one arm alone."""
+        born = self.born(arm)
+        return share_of(born) / (1 if born else len(self.config.arms))
+
     # The fold
 
     def ask(self, row: Asked) -> None:
         """Count a decision that was handed out."""
         arm = self.arms[row.arm]
         arm.asked += 1
+        if row.id <= arm.changed:
+            arm.old_asked += 1
         cost = units(row.cost)
         arm.spent += cost
         if self.whole is self:
@@ -245,7 +267,11 @@ class StudyState:
         old = None if was is None else self.units_of(was)
         new = None if reward is None else self.units_of(reward)
         if entry.was != "open" or entry.outcome != "told":  # seldom
-            arm.dropped += _nothing(entry.outcome, new) - _nothing(entry.was, old)
+            dropped = _nothing(entry.outcome, new) - _nothing(entry.was, old)
+            arm.dropped += dropped
+            if entry.id <= arm.changed:
+                arm.old_dropped += dropped
+                arm.old_asked += (entry.was == Outcome.UNUSED) - (entry.outcome == Outcome.UNUSED)
             if entry.outcome == Outcome.UNUSED:
                 arm.asked -= 1
                 arm.spent -= units(entry.price)
@@ -264,6 +290,9 @@ class StudyState:
             elif new != old:
                 arm.total += new - old
                 self.corrections += 1
+            if entry.id <= arm.changed:
+                arm.old_pulls += old is None
+                arm.old_total += new - (old or 0)
             if self._groups and entry.control is not None:
                 group = self.control if entry.control else self.treated
                 group.pulls += old is None
@@ -347,7 +376,7 @@ class StudyState:
         price = check_cost(check_name(arm), cost)
         known = next((record for record in self.arms if record.name == arm), None)
         if known is None:
-            self.arms.append(Arm(arm, price))
+            self.arms.append(Arm(arm, price, born=self._later() if self.changes else 0))
         elif known.retired:
             known.retired = False
             self.resting = [i for i in self.resting if self.arms[i] is not known]
@@ -357,6 +386,35 @@ class StudyState:
         self._change()
         for part, count in zip(self.parts, of, strict=True):
             part.add_arm(arm, cost, count)
+
+    def _later(self) -> int:
+        """Which one the next arm is of those that come later or begin anew."""
+        return len(self.arms) - len(self.config.arms) + self.changes + 1
+
+    def drift(
+        self,
+        arm: int,
+        decisions: int,
+        since: int,
+        around: float,
+        noticed: float,
+        before: Sequence[int],
+        after: Sequence[int],
+    ) -> None:
+        """The rewards of an arm changed, probably with decision `since`, at the time `around`; noticed after so many
+        decisions. `before` and `after` are rewards and their sum, in units, as far as they were known by then.
+
+        What was proved of the arm, or by it, is of another time.
+        """
+        record, kept = self.arms[arm], min(after[0], MOST_HEAD)
+        record.begin_anew(decisions, kept, after[1] * kept // max(after[0], 1), self._later())
+        self.changes += 1
+        self.drifts = [
+            *self.drifts[1 - MOST_DRIFTS :],
+            {"arm": arm, "since": since, "around": around, "noticed": noticed, "before": list(before)},
+        ]
+        self._change()
+        self.facts = [fact for fact in self.facts if arm not in (fact[1], fact[2])]
 
     def retire_arm(self, arm: str) -> None:
         """An arm was taken out of the choice; what was learned of it stays on record."""
@@ -456,8 +514,8 @@ class StudyState:
         for arm, counts in zip(self.arms, arms, strict=False):
             _add(arm, counts)
             if not self.parts:
-                arm.sure_pulls += counts["pulls"]
-                arm.sure_total += counts["total"]
+                arm.sure_pulls += counts["pulls"] - counts.get("old_pulls", 0)
+                arm.sure_total += counts["total"] - counts.get("old_total", 0)
         self.lease.handed += handed
         self.corrections += corrections
         self.decisions = decisions
@@ -483,7 +541,9 @@ class StudyState:
             "notes": notes,
         }
         if not self.parts:
+            notes["watching"] = [notes_of(self.arms)]
             return data
+        notes["watching"] = [notes_of(part.arms) for part in self.parts]
         notes["parts"] = [part.waiting.to_dict() for part in self.parts]
         return data | {"segments": self.segments, "parts": [part._plain() for part in self.parts]}
 
@@ -495,7 +555,7 @@ class StudyState:
 
     def _load(self, data: Mapping[str, object], waiting: object) -> None:
         for name in PLAIN:
-            setattr(self, name, data[name])
+            setattr(self, name, data.get(name, getattr(self, name)))
         self.arms = [Arm(*values) for values in cast("list[list[object]]", data["arms"])]  # type: ignore[arg-type]
         self.lease = Progress(*cast("list[int]", data["lease"]))
         self.waiting.from_dict(cast("dict[str, object]", waiting))
@@ -515,6 +575,8 @@ class StudyState:
         ):
             part._load(values, waiting)
         machine.stirred = set(range(len(parts)))
+        for part, watched in zip(machine.leaves, cast("list[object]", notes.get("watching", [])), strict=False):
+            restore(part.arms, watched)
         machine.control = Group(*cast("list[int]", data["control"]))
         machine.treated = Group(*cast("list[int]", data["treated"]))
         machine.frontier.move(cast(int, data["frontier"]))
@@ -543,6 +605,8 @@ PLAIN = (
     "facts",
     "facts_corrections",
     "archived",
+    "changes",
+    "drifts",
 )
 
 

@@ -16,11 +16,12 @@ class ArmStatus:
 
     name: str
     cost: float
-    pulls: int  # rewards counted
+    pulls: int  # rewards counted, of all times
     pending: int  # decisions without a reward yet
     dropped: int  # decisions that were abandoned, or expired and count as nothing
-    mean: float
-    interval: tuple[float, float]  # holds at all times, for all arms together, with the study's confidence
+    mean: float  # since the rewards of the arm changed last, if they ever did
+    interval: tuple[float, float]  # holds at all times, for all arms together, with the study's confidence; it counts
+    # rewards since the last change was noticed
     verdict: str  # "certified", "leading", "open", "refuted", "dearer" (than the reference arm), "unanswered"
     # (it does not answer, and rests) or "retired"
     spent: float
@@ -67,6 +68,28 @@ class Verdict:
 
     def __str__(self) -> str:
         return self.sentence
+
+
+@dataclass(frozen=True)
+class Drift:
+    """The rewards of an arm changed. Means are on the scale of the rewards."""
+
+    arm: str
+    around: float  # when it probably happened: when that decision was asked for, in seconds since 1970
+    decision: int  # the first that was probably of the new kind
+    noticed: float  # seconds since 1970
+    before: float  # mean reward before
+    before_rewards: int
+    since: float  # mean reward since then, as it is now
+    since_rewards: int
+    segment: str | None = None
+
+    def __str__(self) -> str:
+        when = datetime.fromtimestamp(self.around, UTC)
+        same = when.date() == datetime.fromtimestamp(self.noticed, UTC).date()
+        text = f"{when:%H:%M}" if same else f"{when:%H:%M on %Y-%m-%d}"
+        what = repr(self.arm) if self.segment is None else f"{self.arm!r} in {self.segment!r}"
+        return f"rewards of {what} changed around {text} (UTC): {self.before:.2f} before, {self.since:.2f} since"
 
 
 @dataclass(frozen=True)
@@ -140,6 +163,7 @@ class Status:
     control: Control | None = None
     warnings: tuple[str, ...] = ()  # what may make the verdict doubtful
     segments: tuple[SegmentStatus, ...] = ()
+    drifts: tuple[Drift, ...] = ()  # arms whose rewards have changed, each for the last time
 
     @property
     def leader(self) -> str:
@@ -176,6 +200,7 @@ class Status:
         state = " (ended)" if self.ended else " (paused)" if self.paused else ""
         said = [str(refutation) for refutation in self.verdict.refuted]
         said += [f"{segment} {segment.decisions:,} decisions." for segment in self.segments]
+        said += [str(drift) for drift in self.drifts]
         control = [] if self.control is None else [str(self.control)]
         said += [_money(self.spending), *control, *self.warnings, self.verdict.sentence]
         return "\n".join([fill(title + state, width), *table, *(fill(line, width) for line in said)])

@@ -394,7 +394,7 @@ class Study(StudyChanger):
         def enter(tx: Transaction) -> int:
             entries = work(tx)
             tx.add_entries(entries)
-            if tx.locked and tx.machine.worth_a_look:
+            if tx.locked and (tx.machine.worth_a_look or tx.machine.frontier.alarms):
                 self._watch(tx, self._now(tx))
             return len(entries)
 
