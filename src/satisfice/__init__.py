@@ -19,6 +19,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
         *("StorageBusy", "StorageError", "StudyClosed", "StudyExists", "UnknownDecision", "UnknownStudy"),
     ),
     "problem": ("BestReward", "FixedThreshold", "Instance", "ReferenceArm", "Setting"),
+    "changing": ("ChangingInstance",),
     "instances": ("DataWarning", "load_instance", "save_instance"),
     "policies": ("Policy", "all_policies", "get_policy"),
     "policies.asymmetric_pe": ("AsymmetricPE",),

@@ -17,6 +17,7 @@ from satisfice.bounds import LowerBound as LowerBound
 from satisfice.bounds import OrderOptimality as OrderOptimality
 from satisfice.bounds import UpperBound as UpperBound
 from satisfice.bounds.terms import Term as Term
+from satisfice.changing import ChangingInstance as ChangingInstance
 from satisfice.client import connect as connect
 from satisfice.client import connect_async as connect_async
 from satisfice.client.asynchronous import AsyncClient as AsyncClient

@@ -27,6 +27,7 @@ class Layout:
 
 def lay_out(instance: Instance, setting: Setting) -> Layout:
     """The layout of an instance in a setting; ties in cost are in the order in which the policies see them."""
+    instance = instance.steady()
     order = [int(i) for i in arrange(instance.costs, setting, instance.names)]
     setting.optimal_arm(instance)  # raises when no arm is feasible
     feasible = setting.feasible(instance)

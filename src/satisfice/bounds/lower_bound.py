@@ -71,7 +71,7 @@ def lower(instance: Instance, setting: Setting, family: Family | None = None, si
     >>> lower(instance, BestReward(alpha=0.25), family="gaussian").pulls.round(2).tolist()
     [22.22, inf, 112.5]
     """
-    kind, spread = known_family(instance, family, sigma)
+    kind, spread = known_family(instance.steady(), family, sigma)
     view = _View(instance, setting, kind, spread)
     pulls, reasons, roles = np.zeros(instance.arms), [""] * instance.arms, ["high-cost"] * instance.arms
     cases: tuple[Term, ...] = ()
