@@ -60,6 +60,7 @@ def _said(seen: Glance, news: bool) -> dict[str, object]:
         "standing": standing(status)[0],
         "sentence": status.verdict.sentence,
         "news": news,
+        "mark": "-".join(map(str, seen.mark)),
     }
 
 

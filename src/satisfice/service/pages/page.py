@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import time
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 HTML = b"text/html; charset=utf-8"
 COOKIE = "satisfice"
+# A page that was made for somebody is given to others for so many seconds, if they were told the same.
+SHARED = 10.0
 _TEXT = re.compile(r"[A-Za-z0-9_-]{20,100}")
 # Nothing from elsewhere, no script and no style that is written into a page.
 POLICY = (
@@ -138,6 +141,8 @@ class Page:
 
     def __init__(self, service: Service, sessions: Sessions, room: Room) -> None:
         self._service, self._sessions, self._room = service, sessions, room
+        # Pages that were made for those who look on, by what they were told: they share them.
+        self._shared: dict[tuple[object, ...], tuple[float, asyncio.Future[Answer]]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         began, room, service = time.perf_counter(), self._room, self._service
@@ -150,7 +155,7 @@ class Page:
             await self._enter(visit, room.scope if method == "GET" else room.change)
             if method == "POST":
                 await self._read(visit, scope, receive)
-            answer = await work(visit)
+            answer = await (self._share(visit, work) if method == "GET" and b"x-mark" in visit.headers else work(visit))
         except SignIn:
             answer = self._ask_in(visit)
         except (Problem, SatisficeError) as error:
@@ -172,6 +177,21 @@ class Page:
                 LOGGER.info(
                     "%s %s %d %.2f ms key=%s", method, room.path, answer.status, 1e3 * seconds, visit.key.prefix
                 )
+
+    async def _share(self, visit: Visit, work: Work) -> Answer:
+        """A page for somebody who was told of news by the stream: made once for all who were told the same. It is at
+        least as new as what they were told."""
+        key = visit.key
+        which = (visit.url_here(), key.scopes, key.studies, visit.headers[b"x-mark"][:100])
+        now = time.monotonic()
+        at, made = self._shared.get(which, (0.0, None))
+        if made is None or now - at > SHARED:
+            while self._shared and (next(iter(self._shared.values()))[0] < now - SHARED or len(self._shared) > 64):
+                del self._shared[next(iter(self._shared))]
+            made = asyncio.ensure_future(work(visit))  # type: ignore[arg-type]
+            self._shared[which] = now, made
+        found = await asyncio.shield(made)
+        return Answer(found.body, found.status, found.content_type, list(found.headers))
 
     def _visit(self, scope: Scope) -> Visit:
         headers: dict[bytes, bytes] = dict(scope["headers"])

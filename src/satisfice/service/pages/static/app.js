@@ -25,12 +25,13 @@
     say("on", "Live");
     if (!event || event.type !== "fresh") return;
     const told = JSON.parse(event.data);
+    mark = told.mark;
     const news = document.getElementById("news");
     if (told.news && news) news.textContent = told.sentence;
     if (first) { first = false; return; }
     window.htmx.trigger(body, "fresh");
   }
-  let first = true;
+  let first = true, mark = "";
   function follow() {
     if (source) source.close();
     source = new EventSource(url);
@@ -61,6 +62,7 @@
     draw();
     badge();
   });
+  body.addEventListener("htmx:configRequest", (event) => { if (mark && event.target.id === "live") event.detail.headers["X-Mark"] = mark; });
   body.addEventListener("htmx:sendError", lost);
   body.addEventListener("htmx:responseError", lost);
   body.addEventListener("htmx:beforeOnLoad", (event) => {
