@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-litellm lint format wheel bench bench-regret bench-studies bench-traffic bench-verdicts bench-service bench-data \
+.PHONY: demo test test-litellm lint format wheel bench bench-regret bench-studies bench-traffic bench-verdicts bench-service bench-dashboard screenshots bench-data \
 	service-long torture clean
 .DEFAULT_GOAL := demo
 
@@ -81,6 +81,14 @@ service-long: $(VENV)/.installed-dev
 	SATISFICE_DECISIONS=100000 SATISFICE_SCHEMATHESIS=300 $(BIN)/python -m pytest -x -p no:xdist \
 		tests/service/test_replicas.py tests/service/test_schemathesis.py
 
+# A study with 13 arms and a million decisions: about ten minutes, most of them to make it.
+bench-dashboard: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/dashboard.py
+
+# Every screen of the dashboard, light and dark, on a phone and on a desk, into screenshots/ (needs chromium).
+screenshots: $(VENV)/.installed-dev
+	$(BIN)/python tools/screenshots.py
+
 bench-verdicts: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/verdicts.py
 
@@ -92,4 +100,4 @@ bench-data: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/instances.py
 
 clean:
-	rm -rf $(VENV) $(LITELLM) demo results reproduction
+	rm -rf $(VENV) $(LITELLM) demo results reproduction screenshots

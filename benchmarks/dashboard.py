@@ -1,9 +1,9 @@
 """What the dashboard costs: `make bench-dashboard`.
 
-A study with 13 arms and a million decisions in SQLite. Every page: milliseconds on the server (median, and the processor
-time of it) and kilobytes. Then eight writers that ask and tell over HTTP, in turns alone and with ten pages that look
-on as a browser does: a stream of events, and the page again whenever it says so. Every number that has a goal is printed
-with it. About ten minutes on 2 cores, most of them to make the study; with --quick one.
+A study with 13 arms and a million decisions in SQLite. Every page: milliseconds on the server (the median, and its
+processor time) and kilobytes. Then eight writers that ask and tell over HTTP, in turns alone and with ten pages that
+look on as a browser does: a stream of events, and the page again whenever it says so. Every number that has a goal is
+printed with it. About ten minutes on 2 cores, most of them to make the study; with --quick one.
 
     python benchmarks/dashboard.py [--quick] [--decisions N] [--turns N] [--keep FILE.db] [--out FILE.json]
 """
@@ -190,7 +190,7 @@ def main() -> None:
         found = writers(url, turns, pairs)
         print(f"\neight writers: {found['pairs a second alone']:.0f} pairs a second alone, "
               f"{found['pairs a second looked on']:.0f} with ten pages that look on: {found['ratio']:.3f} "
-              f"(goal: at least {1 - COST:g}); CPU of the server per pair: {found['server CPU ratio']:.3f}")  # fmt: skip
+              f"(goal: at least {1 - COST:g}); server CPU per pair: {found['server CPU ratio']:.3f}")  # fmt: skip
         if given.out is not None:
             given.out.write_text(json.dumps({"decisions": decisions, "pages": rows, "writers": found}, indent=1))
             print(f"written to {given.out}")

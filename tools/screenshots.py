@@ -1,7 +1,7 @@
 """Pictures of every screen of the dashboard, light and dark, on a phone and on a desk: `make screenshots`.
 
-`python tools/screenshots.py [FOLDER]`: into `screenshots` by default. The studies are those of `satisfice demo`, a minute
-or so after its start. Needs chromium and Playwright.
+`python tools/screenshots.py [FOLDER]`: into `screenshots` by default. The studies are those of `satisfice demo`, some
+minutes after its start. Needs chromium and Playwright.
 """
 
 from __future__ import annotations
