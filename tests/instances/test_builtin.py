@@ -15,7 +15,7 @@ from satisfice.problem import BestReward, Instance, ReferenceArm
 
 def test_every_listed_name_loads_under_its_own_name_and_has_a_source() -> None:
     names = builtin_instances()
-    assert len(names) == len(set(names)) == 3 + 12 + 10
+    assert len(names) == len(set(names)) == 3 + 12 + 10 + 2
     for name in names:
         instance = load_instance(name)
         assert instance.label == name
@@ -67,6 +67,16 @@ def test_llm_routing_arms_are_models() -> None:
     assert (instance.means[arm], instance.costs[arm]) == (0.5859, 0.07)
     assert instance.arms == 13
     assert "GPT-5-Chat" not in load_instance("llm-routing:Tau2-Bench").names
+
+
+def test_aider_polyglot_has_dollars_per_task() -> None:
+    instance = load_instance("aider-polyglot")
+    arm = instance.index("o1-2024-12-17 (high)")
+    assert instance.arms == 51 and instance.costs.min() > 0
+    assert (instance.means[arm], instance.costs[arm]) == (139 / 224, 186.4958 / 224)
+    first = load_instance("aider-polyglot:first")
+    assert first.means[arm] == 53 / 224 and (first.means <= instance.means).all()
+    assert "Apache-2.0" in instance.source
 
 
 @pytest.mark.parametrize(

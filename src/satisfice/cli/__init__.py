@@ -11,13 +11,13 @@ from typer.core import TyperGroup
 from satisfice.cli.wording import worded
 from satisfice.errors import SatisficeError
 
-COMMANDS = ("analyse", "run", "reproduce", "bounds", "plan", "policies", "instances", "serve", "demo")
+COMMANDS = ("analyse", "run", "reproduce", "bounds", "plan", "policies", "instances", "prices", "serve", "demo")
 GROUPS = ("instance", "study", "keys")
 HELP = """Find the cheapest option that is good enough, while the options are in use.
 
 Simulate policies for bandits with cost subsidy (run), reproduce the paper (reproduce), see what the theory promises
 (bounds, plan), decide from a log (analyse) or make an instance of it (instance), route real traffic (study), also over
-HTTP (serve, keys), and look at a dashboard that lives (demo).
+HTTP (serve, keys), know what calls of models cost (prices), and look at a dashboard that lives (demo).
 """
 
 

@@ -21,6 +21,13 @@ LLM_SOURCE = (
     "cost in US dollars"
 )
 
+POLYGLOT_SOURCE = (
+    "aider's polyglot leaderboard of May 2026 (Aider-AI/aider, polyglot_leaderboard.yml, Apache-2.0), 225 programming "
+    "tasks: the mean is the share that was passed {tries}, the cost is US dollars per task (both tries); models "
+    "without a recorded cost are left out"
+)
+TRIES = {"aider-polyglot": "within two tries", "aider-polyglot:first": "at the first try"}
+
 
 def load_instance(name: str | os.PathLike[str]) -> Instance:
     """A built-in instance by name, or the instance of a JSON file.
@@ -29,8 +36,8 @@ def load_instance(name: str | os.PathLike[str]) -> Instance:
     ----------
     name : str or path
         "movielens", "goodreads", "asymmetric", "toy:<mu_1>" with any mean within [0, 1],
-        "llm-routing:<benchmark>", or the path of a file that ends in .json, as written by `save_instance`
-        and `satisfice instance`.
+        "llm-routing:<benchmark>", "aider-polyglot", "aider-polyglot:first", or the path of a file that
+        ends in .json, as written by `save_instance` and `satisfice instance`.
 
     Raises
     ------
@@ -52,6 +59,8 @@ def load_instance(name: str | os.PathLike[str]) -> Instance:
         return Instance.from_dict(_shipped(text))
     if family == "toy" and colon:
         return _toy(member)
+    if text in TRIES:
+        return _polyglot(text)
     if family == "llm-routing" and member in _llm_routing():
         return _llm(member)
     raise InvalidData(f"there is no instance {text!r}; {_hint(text)}")
@@ -71,6 +80,7 @@ def builtin_instances() -> list[str]:
         *PUBLISHED,
         *(f"toy:{mu_1}" for mu_1 in _toy_means()),
         *(f"llm-routing:{benchmark}" for benchmark in _llm_routing()),
+        *TRIES,
     ]
 
 
@@ -161,6 +171,18 @@ def _llm(benchmark: str) -> Instance:
     )
 
 
+def _polyglot(name: str) -> Instance:
+    rows = list(csv.DictReader(_text("aider-polyglot.csv").splitlines()))
+    passed = "passed" if name == "aider-polyglot" else "passed_first"
+    return Instance(
+        costs=[float(row["cost_usd"]) / int(row["cases"]) for row in rows],
+        means=[int(row[passed]) / int(row["cases"]) for row in rows],
+        names=[row["model"] for row in rows],
+        label=name,
+        source=POLYGLOT_SOURCE.format(tries=TRIES[name]),
+    )
+
+
 def _hint(text: str) -> str:
     known = {name.lower(): name for name in builtin_instances()} | {"toy": "toy:<mu_1>"}
     # Benchmarks are also looked for by their bare name, so that "gpqa" finds "llm-routing:GPQA".
@@ -169,5 +191,5 @@ def _hint(text: str) -> str:
     meant = f"did you mean {' or '.join(close)}? There" if close else "there"
     return (
         f"{meant} are {', '.join(PUBLISHED)}, toy:<mu_1>, llm-routing:<benchmark> "
-        f"(benchmarks: {', '.join(_llm_routing())}), and paths that end in .json"
+        f"(benchmarks: {', '.join(_llm_routing())}), {', '.join(TRIES)}, and paths that end in .json"
     )

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # The reward of an answer, from what LiteLLM logs of the call and the response; None where it is not known yet.
 Reward = Callable[[Kwargs, object], object]
+# By what a call is known before it is answered.
+CALLS = ("litellm_call_id", "litellm_trace_id")
 # Seconds that the first call waits for its study to be opened.
 OPENING = 15.0
 
@@ -178,7 +180,11 @@ class Satisfice(CustomLogger):
         parent_otel_span: object = None,
     ) -> list[Any]:
         """The deployments of one arm, of those that can be called."""
-        if model != self.route.group or request_kwargs is None or not isinstance(healthy_deployments, list):
+        if request_kwargs is None or not isinstance(healthy_deployments, list):
+            return healthy_deployments
+        if model != self.route.group:
+            for name in CALLS:  # a fallback: what was decided before is not what answers
+                self.route.notes.drop(request_kwargs.get(name))
             return healthy_deployments
         try:
             return await self._narrow(model, healthy_deployments, messages, request_kwargs)
@@ -281,7 +287,7 @@ class Satisfice(CustomLogger):
         litellm_call_info: object = None,
     ) -> dict[str, str] | None:
         """Says to callers of the proxy what was decided."""
-        kept = self.route.notes.get(data.get("litellm_call_id")) or self.route.notes.get(data.get("litellm_trace_id"))
+        kept = next(filter(None, (self.route.notes.get(data.get(name)) for name in CALLS)), None)
         note = told_of(response) or note_of(data) or cast("Kwargs | None", kept)
         if note is None or note.get("study") != self.route.terms.name or reading.other_group(note, data):
             return None
@@ -392,6 +398,6 @@ class Attempt:
         # A copy: callers use one dictionary for many calls.
         about = {"study": self.route.terms.name, "group": self.metadata.get("model_group"), **what}
         self.request[self.field] = {**self.metadata, NOTE: about}
-        for name in ("litellm_call_id", "litellm_trace_id"):
+        for name in CALLS:
             if isinstance(self.request.get(name), str):
                 self.route.notes.put(self.request[name], about)

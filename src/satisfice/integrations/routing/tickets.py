@@ -105,6 +105,12 @@ class Recent:
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)
 
+    def drop(self, name: object) -> None:
+        """Let go of what is kept under a name."""
+        with self._lock:
+            if isinstance(name, str):
+                self._kept.pop(name, None)
+
     def get(self, name: object) -> object:
         """What is kept under a name; None where nothing is."""
         until, value = self._kept.get(name, (0.0, None)) if isinstance(name, str) else (0.0, None)
