@@ -31,6 +31,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "policies.ts_cs": ("TSCS",),
     "policies.ucb_cs": ("UCBCS",),
     "simulation": ("Result", "Results", "load_results", "simulate"),
+    "simulation.comparing": ("Comparison",),
     "simulation.results": ("Terms",),
     "bounds": ("LowerBound", "OrderOptimality", "UpperBound"),
     "bounds.terms": ("Term",),

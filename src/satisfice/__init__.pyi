@@ -71,6 +71,7 @@ from satisfice.simulation import Result as Result
 from satisfice.simulation import Results as Results
 from satisfice.simulation import load_results as load_results
 from satisfice.simulation import simulate as simulate
+from satisfice.simulation.comparing import Comparison as Comparison
 from satisfice.simulation.results import Terms as Terms
 from satisfice.studies import ArmStatus as ArmStatus
 from satisfice.studies import Decision as Decision

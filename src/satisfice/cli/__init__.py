@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 from satisfice.cli.wording import worded
 from satisfice.errors import SatisficeError
 
-COMMANDS = ("analyse", "run", "reproduce", "bounds", "plan", "policies", "instances", "prices", "serve", "demo")
+COMMANDS = ("analyse", "run", "reproduce", "bounds", "plan", "policies", "instances", "prices", "serve", "demo", "doctor")
 GROUPS = ("instance", "study", "keys")
 HELP = """Find the cheapest option that is good enough, while the options are in use.
 
@@ -52,7 +52,6 @@ def make_app() -> typer.Typer:
         cls=_Group,
         help=HELP,
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ def run(
     runs: int = typer.Option(50, "--runs", "-n", help="Independent runs of each policy."),
     seed: int = options.SEED,
     checkpoints: int = typer.Option(200, "--checkpoints", help="Points of the regret curves."),
+    log_x: bool = typer.Option(False, "--log-x", help="Regret curves on a log axis of pulls, with points to match."),
     workers: int | None = options.WORKERS,
     unit_costs: bool = options.UNIT_COSTS,
     out: Path = typer.Option(
@@ -46,6 +48,7 @@ def run(
     """Simulate policies on an instance: a table, the data (Parquet) and a picture (PNG)."""
     from satisfice.policies import all_policies
     from satisfice.simulation import simulate
+    from satisfice.simulation.checkpoints import log_times
 
     problem = options.read_instance(instance, unit_costs)
     chosen_setting = options.read_setting(setting, alpha, reference, threshold, problem)
@@ -63,13 +66,14 @@ def run(
             horizon=steps,
             runs=runs,
             seed=seed,
-            checkpoints=checkpoints,
+            checkpoints=log_times(steps, checkpoints) if log_x else checkpoints,
             workers=workers,
             progress=not as_json,
             compiled=not plain,
         )
         stem = output.slug(problem.label, setting, reference, alpha, threshold)
-        data, figure = output.keep(out, stem, {".parquet": results.save, ".png": results.plot})
+        draw = partial(results.plot, log_x=log_x)
+        data, figure = output.keep(out, stem, {".parquet": results.save, ".png": draw})
     best = chosen_setting.optimal_arm(problem)
     doubt = options.doubt_data(problem, chosen_setting)
     if as_json:

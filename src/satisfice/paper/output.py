@@ -54,7 +54,7 @@ def _frame(experiment: Experiment, part: PanelData) -> pl.DataFrame:
     frames = []
     for x, results in part.points.items():
         terms = {label: json.dumps(result.terms.to_dict()) for label, result in results.items()}
-        frame = Results(results).to_polars().with_columns(
+        frame = Results(results)._stored().with_columns(
             panel=pl.lit(part.panel.title), x=pl.lit(float(x)), terms=pl.col("policy").replace_strict(terms)
         )  # fmt: skip
         frames.append(frame if experiment.kind == "curves" else frame.drop(CURVES))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from satisfice.plots import drawn_in, headline, legend, looks, new_figure, pretty, readable, symlog_ticks
+from satisfice.plots import drawn_in, headline, legend, log_ticks, looks, new_figure, pretty, readable, symlog_ticks
 from satisfice.words import count
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def curve(result: Result, what: str) -> np.ndarray[tuple[int, int], np.dtype[np.
     return result.cost_curve if what == "cost" else result.quality_curve
 
 
-def picture(results: Results) -> Figure:
+def picture(results: Results, log_x: bool = False) -> Figure:
     """Three panels of curves (cost, quality, sum: mean, and a band from the 10th to the 90th percentile of the
     runs) and one of terminal regrets, one point per run."""
     figure, axes = new_figure(2, 2, width=5.6, height=3.7)
@@ -36,15 +36,19 @@ def picture(results: Results) -> Figure:
     for ax, what in zip(axes, WHAT, strict=False):
         for label, result in results.items():
             colour, _, dash = styles[label]
-            times = np.append(0, result.checkpoints)
-            values = np.pad(curve(result, what), ((0, 0), (1, 0)))
+            times, values = result.checkpoints, curve(result, what)
+            if not log_x:
+                times, values = np.append(0, times), np.pad(values, ((0, 0), (1, 0)))
             ax.plot(times, values.mean(axis=0), color=colour, linestyle=dash, linewidth=1.8, label=pretty(label))
             if len(values) > 1:
                 low, high = np.percentile(values, [10, 90], axis=0)
                 ax.fill_between(times, low, high, color=colour, alpha=0.15, linewidth=0)
         ax.set_title(TITLES[what])
-        ax.set_xlabel("pulls")
+        ax.set_xlabel("pulls (log scale)" if log_x else "pulls")
         ax.set_ylabel("mean regret" + (" (band: 10th to 90th percentile)" if len(first.pulls) > 1 else ""), fontsize=8)
+        if log_x:
+            ax.set_xscale("log")
+            log_ticks(ax.xaxis)
         readable(ax.xaxis)
         _symlog(ax, [curve(result, what) for result in results.values()])
     _scatter(axes[3], results)

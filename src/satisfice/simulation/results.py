@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,15 @@ from satisfice.problem import Instance, Setting
 from satisfice.words import count
 
 if TYPE_CHECKING:
+    import pandas as pd
     import polars as pl
     from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
+
+    from satisfice.simulation.comparing import Comparison
 
 FORMAT = 1
+Kind = Literal["runs", "curves", "pulls", "summary"]
 
 
 @dataclass(frozen=True)
@@ -161,8 +166,121 @@ class Results(Mapping[str, Result]):
                 )
         return Summary(rows)
 
-    def to_polars(self) -> pl.DataFrame:
-        """One row per policy and run: both regrets, their sum, the share of the optimal arm, pulls and curves."""
+    def to_polars(self, what: Kind = "runs") -> pl.DataFrame:
+        """A flat table, in long format.
+
+        Parameters
+        ----------
+        what : {"runs", "curves", "pulls", "summary"}
+            One row per policy and run (both regrets, their sum, the share of the optimal arm); per policy, run and
+            checkpoint (both regrets so far); per policy, run and arm (pulls at the horizon); or `summary`.
+
+        Examples
+        --------
+        >>> from satisfice import BestReward, load_instance, simulate
+        >>> results = simulate(load_instance("toy:0.78"), BestReward(0.1), ["etc-cs"], 1000, runs=2, checkpoints=5)
+        >>> results.to_polars("curves").shape, results.to_polars("pulls").columns
+        ((10, 6), ['policy', 'run', 'arm', 'pulls'])
+        """
+        from satisfice.simulation.frames import frame_of
+
+        return frame_of(self, what)
+
+    def to_pandas(self, what: Kind = "runs") -> pd.DataFrame:
+        """`to_polars` as a frame of pandas."""
+        from satisfice.simulation.frames import to_pandas
+
+        return to_pandas(self.to_polars(what))
+
+    def to_csv(self, path: str | Path, what: Kind = "runs") -> Path:
+        """Write `to_polars` to a file: .csv or, as its name ends, .parquet, .jsonl or .xlsx."""
+        from satisfice.exports import write_table
+
+        return write_table(self.to_polars(what), path)
+
+    def to_latex(self, path: str | Path | None = None) -> str:
+        """The summary as a LaTeX table in the style of booktabs, written to `path` if given; the least is in bold."""
+        from satisfice.simulation.frames import latex
+
+        text = latex(self)
+        if path is not None:
+            write_whole(path, lambda part: part.write_text(text, encoding="utf-8"))
+        return text
+
+    def add(
+        self, label: str, pulls: ArrayLike | Result, checkpoints: ArrayLike | None = None, *, like: str | None = None
+    ) -> Results:
+        """Put results of your own beside these, for tables, pictures and comparisons; answers with the results.
+
+        Parameters
+        ----------
+        label : str
+            What to call them.
+        pulls : array or Result
+            The pulls of every arm at the horizon, (runs, arms), or up to every checkpoint, (runs, checkpoints, arms),
+            in the order of the instance's arms; or a result of another simulation.
+        checkpoints : array, optional
+            With pulls up to checkpoints, these times; the last one is the horizon.
+        like : str, optional
+            The label of the result whose instance, setting and horizon they share; the first one by default.
+
+        Raises
+        ------
+        InvalidData
+            The label is taken, or the pulls do not add up to the times.
+
+        Examples
+        --------
+        >>> from satisfice import BestReward, load_instance, simulate
+        >>> results = simulate(load_instance("toy:0.78"), BestReward(0.1), ["etc-cs"], horizon=1000, runs=2)
+        >>> results = results.add("always the first", [[1000, 0, 0, 0], [1000, 0, 0, 0]])
+        >>> results["always the first"].regret.round(2).tolist()
+        [75.0, 75.0]
+        """
+        from satisfice.simulation.adding import made
+
+        if label in self._results:
+            raise InvalidData(f"there is a result for {label!r} already; choose another label")
+        first = self[like] if like is not None else next(iter(self.values()))
+        self._results[label] = pulls if isinstance(pulls, Result) else made(label, pulls, checkpoints, first)
+        return self
+
+    def compare(self, first: str, second: str, regret: str = "sum", confidence: float = 0.95) -> Comparison:
+        """Two policies, run by run: the mean difference with an interval, and how often each is better.
+
+        Parameters
+        ----------
+        first, second : str
+            Labels. The runs of the same number are a pair; where both were drawn with common random numbers, as in a
+            world that both see, that makes the interval narrower, and elsewhere it does no harm.
+        regret : {"sum", "cost", "quality"}
+            Which regret.
+        confidence : float
+            Of the interval, within (0, 1).
+
+        Examples
+        --------
+        >>> from satisfice import BestReward, load_instance, simulate
+        >>> results = simulate(load_instance("movielens"), BestReward(0.25), ["glr", "etc-cs"], horizon=10_000, runs=5)
+        >>> results.compare("glr", "etc-cs").interval[1] < 0
+        True
+        """
+        from satisfice.simulation.comparing import compare
+
+        if regret not in ("sum", "cost", "quality"):
+            raise InvalidData("it must be sum, cost or quality", parameter="regret", value=regret)
+        name = "regret" if regret == "sum" else f"{regret}_regret"
+        one, other = ((label, getattr(self[label], name)) for label in (first, second))
+        return compare(one, other, "cost + quality" if regret == "sum" else regret, confidence)
+
+    def _repr_html_(self) -> str:
+        """The summary, in a notebook."""
+        table = self.summary()
+        assert hasattr(table, "_repr_html_")
+        return str(table._repr_html_())
+
+    def _stored(self) -> pl.DataFrame:
+        """The table of a results file: one row per policy and run, with pulls and curves as lists."""
         import polars as pl
 
         frames = []
@@ -191,15 +309,18 @@ class Results(Mapping[str, Result]):
         import polars as pl
 
         terms = {label: json.dumps({"format": FORMAT, **result.terms.to_dict()}) for label, result in self.items()}
-        frame = self.to_polars().with_columns(pl.col("policy").replace_strict(terms).alias("terms"))
+        frame = self._stored().with_columns(pl.col("policy").replace_strict(terms).alias("terms"))
         return write_whole(path, frame.write_parquet)
 
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Regret curves with a band, and the terminal regrets of every run; written to `path` if given."""
+    def plot(self, path: str | Path | None = None, *, log_x: bool = False) -> Figure:
+        """Regret curves with a band, and the terminal regrets of every run; written to `path` if given.
+
+        `log_x` draws the pulls on a log axis, on which regret that grows as log T is a straight line.
+        """
         from satisfice.plots import save
         from satisfice.simulation.picture import picture
 
-        figure = picture(self)
+        figure = picture(self, log_x)
         if path is not None:
             save(figure, path)
         return figure
