@@ -11,7 +11,19 @@ from typer.core import TyperGroup
 from satisfice.cli.wording import worded
 from satisfice.errors import SatisficeError
 
-COMMANDS = ("analyse", "run", "reproduce", "bounds", "plan", "policies", "instances", "prices", "serve", "demo", "doctor")
+COMMANDS = (
+    "analyse",
+    "run",
+    "reproduce",
+    "bounds",
+    "plan",
+    "policies",
+    "instances",
+    "prices",
+    "serve",
+    "demo",
+    "doctor",
+)
 GROUPS = ("instance", "study", "keys")
 HELP = """Find the cheapest option that is good enough, while the options are in use.
 
