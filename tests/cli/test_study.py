@@ -66,6 +66,7 @@ def test_json_in_and_out() -> None:
         "subject": "u",
         "key": None,
         "session": None,
+        "segment": None,
         "why": "a pull that the policy asked for (lease 1)",
     }
     assert data("ask", "answers", "--exclude", "small")["arm"] == "large"  # type: ignore[index]
@@ -324,6 +325,28 @@ def test_a_study_is_deleted() -> None:
     assert run("delete", "a", "--yes").stdout == "deleted 'a'\n"
     assert data("delete", "b", "--yes") == {"deleted": "b"}
     assert data("list") == []
+
+
+def test_segments(tmp_path: Path) -> None:
+    run(
+        "create", "s", "--arm", "small=1", "--arm", "large=9", "--alpha", "0.1", "--segment", "code", "--segment", "law"
+    )
+    first = data("ask", "s", "--segment", "law")
+    assert isinstance(first, dict) and first["segment"] == "law"
+    assert run("tell", "s", str(first["id"]), "1").stdout == "1 changed\n"
+    assert "the segments of the study are 'code', 'law'" in str(run("ask", "s").exception)
+    run("record", "s", "large", "1", "--segment", "code")
+    log = tmp_path / "calls.csv"
+    log.write_text("arm,reward,segment\nlarge,1,code\nsmall,0,law\n")
+    assert data("import", "s", str(log)) == {"calls": 2, "recorded": 2}
+    status = data("status", "s")
+    assert isinstance(status, dict) and [(line["name"], line["rewards"]) for line in status["segments"]] == [
+        ("code", 2),
+        ("law", 2),
+    ]
+    both = run("create", "t", "--arm", "a=1", "--alpha", "0", "--segment", "x", "--segments", "3")
+    assert "give one of them" in str(both.exception)
+    assert run("status", "s", "--plot", "s.png").exit_code == 0
 
 
 def test_every_command_speaks_json() -> None:

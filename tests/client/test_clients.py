@@ -72,6 +72,20 @@ def test_a_remote_study_has_the_methods_of_a_local_one(up: Running, study: Remot
         study.status()
 
 
+def test_segments(client: Client) -> None:
+    study = client.create_study("kinds", ARMS, sf.BestReward(0.1), segments=["code", "law"])
+    decision = study.ask(segment="law")
+    assert decision.segment == "law" and study.tell(decision.id, 1.0)
+    assert {line.segment for line in study.ask_many(2, segment="code")} == {"code"}
+    assert study.record("large", 1.0, segment="code").segment == "code"
+    with pytest.raises(sf.InvalidStudy, match="the segments of the study are 'code', 'law'"):
+        study.ask()
+    status = study.status()
+    assert [(line.name, line.rewards, line.decisions) for line in status.segments] == [("code", 1, 3), ("law", 1, 1)]
+    assert study.explain(decision.id).segment == "law"
+    assert study.terms()["segments"] == ["code", "law"]
+
+
 def test_an_asynchronous_client_says_the_same(up: Running) -> None:
     async def use() -> tuple[bool, int, list[str]]:
         async with sf.connect_async(up.url, key=up.key("admin")) as client:

@@ -36,13 +36,30 @@ def kind(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, body["type"].removeprefix("urn:satisfice:")
 
 
+def test_whoever_names_no_segment_leaves_the_others_alone(admin: Client) -> None:
+    terms = STUDY | {"segments": ["code", "law"]}
+    assert admin.post("/v1/studies", json=terms).json()["segments"] == ["code", "law"]
+    first = ask(admin, segment="law")[0]
+    assert first["segment"] == "law"
+    # A decision without a segment is refused, as one of another kind is; rewards are taken all the same.
+    assert kind(admin.post("/v1/studies/answers/decisions", json={})) == (422, "invalid-study")
+    assert kind(admin.post("/v1/studies/answers/decisions", json={"segment": "news"})) == (422, "invalid-study")
+    told = admin.post("/v1/studies/answers/rewards", json={"decision": first["id"], "reward": 1.0})
+    assert told.json()["changed"] == 1
+    status = admin.get("/v1/studies/answers/status").json()
+    assert [(line["name"], line["rewards"]) for line in status["segments"]] == [("code", 0), ("law", 1)]
+    assert admin.get("/v1/studies/answers/decisions").json()["decisions"][0]["segment"] == "law"
+    wrong = admin.post("/v1/studies", json=STUDY | {"name": "x", "segments": []})
+    assert kind(wrong) == (422, "invalid-request")
+
+
 def test_a_study_takes_every_option_of_create_study_by_its_name(admin: Client) -> None:
     terms = {
         **{"name": "all", "arms": {"a": 1.0, "b": 2.0}, "setting": {"kind": "reference", "arm": "b", "alpha": 0.2}},
         **{"policy": {"id": "pe-cs", "params": {"kappa": 5}}, "horizon": 1000, "confidence": 0.9},
         **{"rewards": [0, 5], "binary": True, "expire_after": 60, "expire_as": 0, "mature_after": 90},
         **{"costs": "told", "cost_range": [0, 10], "baseline": "b", "holdout": 0.1, "budget": 50.0},
-        **{"session_ttl": 5.0, "seed": 7},
+        **{"session_ttl": 5.0, "segments": 5, "seed": 7},
     }
     answer = admin.post("/v1/studies", json={**terms, "policy": "asymmetric-pe(kappa=5)"})
     assert answer.status_code == 201, answer.text

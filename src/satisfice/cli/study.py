@@ -58,6 +58,10 @@ def create(
         help="watch: notice when the rewards of an arm change; adapt: also look for it; none.",
         metavar="KIND",
     ),
+    segment: list[str] = typer.Option(
+        [], "--segment", help="A kind of traffic with a verdict of its own; may be repeated."
+    ),
+    segments: int | None = typer.Option(None, "--segments", help="Instead: how many segments may appear."),
     seed: int | None = typer.Option(None, "--seed", help="Seed of the policy's random choices."),
     load_if_exists: bool = typer.Option(
         False, "--load-if-exists", help="Go on with the study of this name if there is one with the same terms."
@@ -68,6 +72,8 @@ def create(
     """Create a study."""
     from satisfice.studies import create_study
 
+    if segment and segments is not None:
+        raise InvalidStudy("--segment names the segments, --segments says how many may appear; give one of them")
     study = create_study(
         name,
         _arms(arm),
@@ -89,6 +95,7 @@ def create(
         budget=budget,
         session_ttl=session_ttl,
         drift=None if drift == "none" else drift,
+        segments=segment or segments,
         seed=seed,
         load_if_exists=load_if_exists,
     )
@@ -128,6 +135,7 @@ def ask(
     key: str | None = typer.Option(None, "--key", help="What it is for: the same key gives the same again, always."),
     available: list[str] = typer.Option([], "--available", help="An arm that can be played now; may be repeated."),
     exclude: list[str] = typer.Option([], "--exclude", help="An arm that cannot be played now; may be repeated."),
+    segment: str | None = typer.Option(None, "--segment", help="The kind of traffic that it is for."),
     storage: str | None = STORAGE,
     as_json: bool = JSON,
 ) -> None:
@@ -137,9 +145,9 @@ def ask(
         raise InvalidStudy("--count and --subject, or --session, do not go together; they are for one decision")
     up = available or None
     decisions = (
-        [study.ask(subject=subject, session=session, key=key, exclude=exclude, available=up)]
+        [study.ask(subject=subject, session=session, key=key, exclude=exclude, available=up, segment=segment)]
         if count is None
-        else study.ask_many(count, key=key, exclude=exclude, available=up)
+        else study.ask_many(count, key=key, exclude=exclude, available=up, segment=segment)
     )
     if as_json:
         print_json(_plain(decisions[0]) if count is None else [_plain(decision) for decision in decisions])

@@ -22,11 +22,12 @@ def record(
     reward: float = typer.Argument(..., help="The reward.", metavar="REWARD"),
     cost: float | None = typer.Option(None, "--cost", help="What it has cost."),
     key: str | None = typer.Option(None, "--key", help="What it was for: with the same key it is counted once."),
+    segment: str | None = typer.Option(None, "--segment", help="The kind of traffic that it was for."),
     storage: str | None = STORAGE,
     as_json: bool = JSON,
 ) -> None:
     """Count a decision that somebody else made, with its reward."""
-    decision = open_study(name, storage).record(arm, reward, cost, key=key)
+    decision = open_study(name, storage).record(arm, reward, cost, key=key, segment=segment)
     new = decision.reason == "recorded"
     done(
         {"id": decision.id, "recorded": new}, f"recorded as {decision.id}" if new else "it is counted already", as_json
@@ -36,7 +37,9 @@ def record(
 @app.command("import")
 def import_(
     name: str = NAME,
-    path: Path = typer.Argument(..., help="CSV or Parquet: arm, reward, and cost and key if known.", metavar="FILE"),
+    path: Path = typer.Argument(
+        ..., help="CSV or Parquet: arm, reward; cost, key and segment if known.", metavar="FILE"
+    ),
     storage: str | None = STORAGE,
     as_json: bool = JSON,
 ) -> None:
@@ -51,7 +54,7 @@ def import_(
 
 
 def _calls(path: Path) -> list[tuple[object, ...]]:
-    """The calls of a file: arm, reward, cost, key."""
+    """The calls of a file: arm, reward, cost, key, segment."""
     import polars as pl
 
     try:
@@ -61,12 +64,12 @@ def _calls(path: Path) -> list[tuple[object, ...]]:
     missing = [column for column in ("arm", "reward") if column not in frame.columns]
     if missing:
         raise InvalidData(f"{path} has no column {' and no '.join(missing)}; it needs arm and reward")
-    for column in ("cost", "key"):
+    for column in ("cost", "key", "segment"):
         if column not in frame.columns:
             frame = frame.with_columns(pl.lit(None).alias(column))
-    frame = frame.filter(pl.col("reward").is_not_null()).with_columns(pl.col("arm", "key").cast(pl.String))
-    rows = frame.select("arm", "reward", "cost", "key").rows()
-    return [(arm, reward, _known(cost), key) for arm, reward, cost, key in rows]
+    frame = frame.filter(pl.col("reward").is_not_null()).with_columns(pl.col("arm", "key", "segment").cast(pl.String))
+    rows = frame.select("arm", "reward", "cost", "key", "segment").rows()
+    return [(arm, reward, _known(cost), key, segment) for arm, reward, cost, key, segment in rows]
 
 
 def _known(cost: object) -> float | None:

@@ -164,16 +164,26 @@ class RemoteStudy:
         key: str | None = None,
         exclude: Iterable[str] = (),
         available: Iterable[str] | None = None,
+        segment: str | None = None,
     ) -> RemoteDecision:
         """The next decision. It has a key, the caller's or one of its own, so that a lost answer costs no decision."""
-        call = wire.ask(self.name, key, subject=subject, session=session, exclude=exclude, available=available)
+        whom = {"subject": subject, "session": session, "segment": segment}
+        call = wire.ask(self.name, key, **whom, exclude=exclude, available=available)
         return self.client.do(call)
 
     def ask_many(
-        self, count: int, *, key: str | None = None, exclude: Iterable[str] = (), available: Iterable[str] | None = None
+        self,
+        count: int,
+        *,
+        key: str | None = None,
+        exclude: Iterable[str] = (),
+        available: Iterable[str] | None = None,
+        segment: str | None = None,
     ) -> list[RemoteDecision]:
         """`count` decisions in one transaction."""
-        return self.client.do(wire.ask_many(self.name, count, key, exclude=exclude, available=available))
+        return self.client.do(
+            wire.ask_many(self.name, count, key, exclude=exclude, available=available, segment=segment)
+        )
 
     def tell(self, decision_id: str, reward: float, cost: float | None = None, *, correct: bool = False) -> bool:
         """Tell the reward of a decision; answers whether anything changed."""
@@ -193,9 +203,17 @@ class RemoteStudy:
         """Say that a decision will never have a reward."""
         return self.client.do(wire.abandon(self.name, decision_id)) > 0
 
-    def record(self, arm: str, reward: float, cost: float | None = None, *, key: str | None = None) -> RemoteDecision:
+    def record(
+        self,
+        arm: str,
+        reward: float,
+        cost: float | None = None,
+        *,
+        key: str | None = None,
+        segment: str | None = None,
+    ) -> RemoteDecision:
         """Count a decision that somebody else made, with its reward."""
-        line = {"arm": arm, "reward": reward, "cost": cost, "key": key or wire.new_key()}
+        line = {"arm": arm, "reward": reward, "cost": cost, "key": key or wire.new_key(), "segment": segment}
         return (self.client.do(wire.record(self.name, [line])))[0]
 
     def leased(self, *, seconds: float = 60.0, most: int = 10_000, patience: float = 2.0) -> LeasedStudy:

@@ -16,7 +16,7 @@ from satisfice import errors
 from satisfice.errors import SatisficeError
 from satisfice.problem import Setting
 from satisfice.studies.explain import Explanation
-from satisfice.studies.status import ArmStatus, Control, Drift, Refutation, Spending, Status, Verdict
+from satisfice.studies.status import ArmStatus, Control, Drift, Refutation, SegmentStatus, Spending, Status, Verdict
 
 T = TypeVar("T")
 
@@ -47,6 +47,7 @@ class RemoteDecision(NamedTuple):
     subject: str | None = None
     key: str | None = None
     session: str | None = None
+    segment: str | None = None
 
 
 @dataclass
@@ -139,8 +140,6 @@ def read_status(data: Mapping[str, Any]) -> Status:
         )
         for arm in data["arms"]
     )
-    verdict = dict(data["verdict"])
-    refuted = tuple(Refutation(**line | {"at": _number(line["at"])}) for line in verdict["refuted"])
     control = data["control"]
     if control is not None:
         means = {name: _number(control[name]) for name in ("mean", "others_mean")}
@@ -150,7 +149,7 @@ def read_status(data: Mapping[str, Any]) -> Status:
         **{
             **data,
             "arms": arms,
-            "verdict": Verdict(**verdict | {"refuted": refuted, "threshold": _number(verdict["threshold"])}),
+            "verdict": _verdict(data["verdict"]),
             "spending": Spending(**data["spending"]),
             "control": control,
             "warnings": tuple(data["warnings"]),
@@ -158,8 +157,20 @@ def read_status(data: Mapping[str, Any]) -> Status:
                 Drift(**line | {name: _number(line[name]) for name in ("before", "since")})
                 for line in data.get("drifts", ())
             ),
+            "segments": tuple(_segment(line) for line in data["segments"]),
         }
     )
+
+
+def _verdict(data: Mapping[str, Any]) -> Verdict:
+    refuted = tuple(Refutation(**line | {"at": _number(line["at"])}) for line in data["refuted"])
+    return Verdict(**{**data, "refuted": refuted, "threshold": _number(data["threshold"])})
+
+
+def _segment(data: Mapping[str, Any]) -> SegmentStatus:
+    means = {arm: _number(mean) for arm, mean in data["means"].items()}
+    known = {"share": _number(data["share"]), "means": means, "verdict": _verdict(data["verdict"])}
+    return SegmentStatus(**{**data, **known})
 
 
 def _status(answer: httpx.Response) -> Status:

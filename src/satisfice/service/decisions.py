@@ -37,8 +37,8 @@ _KEY = re.compile(KEY_PATTERN)
 
 def said(handle: Handle, decision: Decision) -> DecisionAnswer:
     """A decision as it is answered."""
-    number, arm, reason, _, subject, key, session, _ = decision
-    return DecisionAnswer(handle.id(number), arm, reason, decision.why, subject, key, session)
+    number, arm, reason, _, *whom = decision
+    return DecisionAnswer(handle.id(number), arm, reason, decision.why, *whom)
 
 
 def key_of(call: Call, given: str | None) -> str | None:
@@ -65,7 +65,8 @@ async def ask(call: Call) -> Answer:
     if wanted.count > 1 and (wanted.subject is not None or wanted.session is not None):
         raise Problem("invalid-request", "a subject or a session has one decision at a time", place="$.count")
 
-    plain = (wanted.subject, wanted.session, key, wanted.available) == (None,) * 4 and not wanted.exclude
+    whom = wanted.subject, wanted.session, key, wanted.available, wanted.segment
+    plain = whom == (None,) * 5 and not wanted.exclude
     if plain:
         service = call.service
         handle = await service.reach(call.study, call.key)
@@ -76,7 +77,7 @@ async def ask(call: Call) -> Answer:
     else:
 
         def work(handle: Handle) -> tuple[Handle, list[Decision]]:
-            arms = {"exclude": wanted.exclude, "available": wanted.available}
+            arms = {"exclude": wanted.exclude, "available": wanted.available, "segment": wanted.segment}
             if wanted.count == 1:
                 return handle, [handle.study.ask(subject=wanted.subject, session=wanted.session, key=key, **arms)]  # type: ignore[arg-type]
             return handle, handle.study.ask_many(wanted.count, key=key, **arms)  # type: ignore[arg-type]
@@ -174,7 +175,7 @@ async def record(call: Call) -> Answer:
 
     async def each(item: Record) -> tuple[Handle, Decision]:
         def work(handle: Handle) -> tuple[Handle, Decision]:
-            return handle, handle.study.record(item.arm, item.reward, item.cost, key=item.key)
+            return handle, handle.study.record(item.arm, item.reward, item.cost, key=item.key, segment=item.segment)
 
         return await call.service.on(call.study, call.key, work)
 
@@ -196,7 +197,7 @@ async def page(call: Call) -> Answer:
 
         def look(view: View) -> DecisionPage:
             rows = view.newest(before, query.limit)
-            names = [arm.name for arm in view.machine.arms]
+            names, segments = [arm.name for arm in view.machine.arms], view.machine.segments
             lines = [
                 DecisionLine(
                     handle.id(row.id),
@@ -207,6 +208,7 @@ async def page(call: Call) -> Answer:
                     row.subject,
                     row.key,
                     row.session,
+                    segments[row.segment] if segments else None,
                     str(row.outcome),
                     row.reward,
                     row.settled_at,

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from satisfice.studies.config import MAX_SEGMENTS
+
 MOST_DECISIONS = 1_000
 MOST_REWARDS = 10_000
 MOST_LEASED = 10_000
@@ -24,6 +26,7 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 Positive = Annotated[float, Meta(ge=1e-9, le=1e12)]
 Costs = Annotated[dict[Text, Cost], Meta(min_length=1, max_length=1000)]
 Arms = Annotated[list[Text], Meta(max_length=1000)]
+Segments = Annotated[list[Text], Meta(min_length=1, max_length=MAX_SEGMENTS)]
 Range = Annotated[list[Number], Meta(min_length=2, max_length=2)]
 DecisionId = Annotated[str, Meta(min_length=1, max_length=64, description="As it came with the decision.")]
 Scope = Literal["decide", "reward", "read", "admin"]
@@ -77,6 +80,7 @@ class NewStudy(Struct, forbid_unknown_fields=True, kw_only=True):
     budget: Positive | None = None
     session_ttl: Positive | None = None
     drift: Literal["watch", "adapt"] | None = "watch"
+    segments: Segments | Annotated[int, Meta(ge=1, le=MAX_SEGMENTS)] | None = None
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
     load_if_exists: bool = False
 
@@ -115,6 +119,8 @@ class StudyTerms(Struct):
     budget: float | None
     session_ttl: float | None
     drift: str | None
+    segments: list[str]
+    most_segments: int
     paused: bool
     closed: bool
 
@@ -141,6 +147,7 @@ class Ask(Struct, forbid_unknown_fields=True):
     key: Text | None = None
     exclude: Arms = []
     available: Annotated[list[Text], Meta(min_length=1, max_length=1000)] | None = None
+    segment: Text | None = None
 
 
 class DecisionAnswer(Struct, omit_defaults=True):
@@ -153,6 +160,7 @@ class DecisionAnswer(Struct, omit_defaults=True):
     subject: str | None = None
     key: str | None = None
     session: str | None = None
+    segment: str | None = None
 
 
 class Decisions(Struct):
@@ -200,6 +208,7 @@ class Record(Struct, forbid_unknown_fields=True):
     reward: Number
     cost: Cost | None = None
     key: Text | None = None
+    segment: Text | None = None
 
 
 class Records(Struct, forbid_unknown_fields=True):
@@ -285,6 +294,19 @@ class DriftLine(Struct):
     since: float | None
     since_rewards: int
     segment: str | None
+class SegmentLine(Struct):
+    """One segment: its own rewards, and its own verdict."""
+
+    name: str
+    decisions: int
+    rewards: int
+    share: float | None
+    means: dict[str, float | None]
+    pulls: dict[str, int]
+    pending: int
+    verdict: VerdictLine
+    follows: bool
+    sentence: str
 
 
 class StatusAnswer(Struct):
@@ -302,6 +324,7 @@ class StatusAnswer(Struct):
     control: ControlLine | None
     warnings: list[str]
     drifts: list[DriftLine]
+    segments: list[SegmentLine]
 
 
 class Explained(Struct):
@@ -317,6 +340,7 @@ class Explained(Struct):
     asked_at: float
     subject: str | None
     session: str | None
+    segment: str | None
     chance: float
     status: StatusAnswer
     sentence: str
@@ -333,6 +357,7 @@ class DecisionLine(Struct):
     subject: str | None
     key: str | None
     session: str | None
+    segment: str | None
     outcome: str
     reward: float | None
     settled_at: float | None

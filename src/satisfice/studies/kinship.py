@@ -24,6 +24,10 @@ class Kinship:
         self.machine = machine
         self.kin: Kin = new_kin(0, 0)
 
+    def renew(self) -> None:
+        """Forget what was noted on the way: who looks at the same sums afterwards sees the same."""
+        self.kin = new_kin(0, 0)
+
     def lend(self, part: StudyState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The pulls that a part borrows, and their totals, in the order of its rule."""
         pulls, totals = np.zeros(len(part.order), dtype=np.int64), np.zeros(len(part.order))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from satisfice.errors import Hint, InvalidData, InvalidStudy
 from satisfice.policies import Policy
 from satisfice.problem import Setting
-from satisfice.studies.config import make_config, shown
+from satisfice.studies.config import OTHER, make_config, shown
 from satisfice.studies.machine import Machine
 from satisfice.studies.records import Asked, Outcome, Reason, Row
 from satisfice.studies.report import make_status
@@ -43,6 +43,7 @@ class Logged(NamedTuple):
     reward: float
     cost: float
     chance: float = 1.0  # the probability with which the arm was served at that moment
+    segment: str | None = None
 
 
 class Pull(NamedTuple):
@@ -106,8 +107,9 @@ def replay(
         The policy to try.
     log : Study, table, or path
         A study, a table (Polars or pandas) with the columns `arm` and `reward` (and `cost`, unless `arms` says it, and
-        `chance`, if it is known; rows without a reward are left out), or a file of such a table: Parquet, as
-        `Study.export` writes it, CSV or JSON lines (without `chance`).
+        `chance` and `segment`, if they are known; rows without a reward are left out), or a file of such a table:
+        Parquet, as `Study.export` writes it, CSV or JSON lines (without `chance`). A log with segments is replayed
+        with them.
     setting : Setting, optional
         By default that of the study.
     arms : mapping from name to cost, optional
@@ -155,6 +157,9 @@ def replay(
         rows = [row._replace(cost=costs[row.arm]) for row in rows if row.arm in costs]
     if not rows:
         raise InvalidData("the log has no rewards of these arms, so there is nothing to replay")
+    kinds = list(dict.fromkeys(row.segment for row in rows if row.segment is not None))
+    if kinds and any(row.segment is None for row in rows) and OTHER not in kinds:
+        kinds.append(OTHER)
     config = make_config(
         "replay",
         costs,
@@ -164,19 +169,22 @@ def replay(
         confidence=confidence,
         rewards=rewards or (0.0, 1.0),
         binary=binary,
+        segments=kinds or None,
         seed=seed,
     )
     machine = Machine(config)
     names = [name for name, _ in config.arms]
     matched = []
-    for place, (arm, reward, *_) in enumerate(rows):
+    place_of = {kind: place for place, kind in enumerate(kinds)}
+    for place, (arm, reward, _, _, segment) in enumerate(rows):
         if not config.low <= reward <= config.high:
             raise InvalidData(
                 f"reward {place} of the log (counted from 0) is {reward:g}, outside [{config.low:g}, {config.high:g}]"
             )
-        if names[wanted(machine)] != arm:
+        part = machine.part(place_of.get(segment if segment is not None else OTHER, 0))
+        if names[wanted(part)] != arm:
             continue
-        play(machine, machine.choose()[0], reward)
+        play(part, part.choose()[0], reward)
         matched.append(Pull(place, arm, reward))
     pulls = dict.fromkeys(names, 0)
     for pull in matched:
@@ -199,15 +207,17 @@ def replay(
 def wanted(machine: Machine) -> int:
     """The arm that the next decision is for."""
     if machine.lease_due:
-        machine.happen(machine.decide(math.nan))
+        machine.whole.happen(machine.decide(math.nan))
     return machine.choose()[0]
 
 
-def play(machine: Machine, arm: int, reward: float) -> None:
+def play(part: Machine, arm: int, reward: float) -> None:
     """A decision whose reward is known at once."""
-    number, lease = machine.decisions + 1, machine.lease.number
-    machine.ask(Asked(number, arm, Reason.LEASE, lease, machine.arms[arm].cost, math.nan))
-    row = Row(number, arm, Reason.LEASE, lease, machine.arms[arm].cost, math.nan)
+    machine, lease = part.whole, part.lease.number
+    number = machine.decisions + 1
+    asked = Asked(number, arm, Reason.LEASE, lease, part.arms[arm].cost, math.nan, segment=part.number)
+    machine.ask(asked)
+    row = Row(*asked)
     machine.enter(row.becomes(Outcome.TOLD, reward, None, math.nan, number))
     machine.frontier.advance(machine.arm_of, number, lambda first, last: (), lambda row: None, -math.inf)
 
@@ -217,7 +227,7 @@ def _study_rows(study: Study) -> list[Logged]:
     import polars as pl
 
     frame = study.log().filter(pl.col("reward").is_not_null())
-    return [Logged(*row) for row in frame.select("arm", "reward", "cost", "chance").iter_rows()]
+    return [Logged(*row) for row in frame.select("arm", "reward", "cost", "chance", "segment").iter_rows()]
 
 
 def _rows(log: pl.DataFrame | PandasFrame | str | Path, priced: bool) -> list[Logged]:
@@ -230,12 +240,15 @@ def _rows(log: pl.DataFrame | PandasFrame | str | Path, priced: bool) -> list[Lo
     rows: list[Logged] = []
     names = ("reward", "cost") if priced else ("reward",)
     try:
-        with opened(log, Columns("arm", "reward", "cost" if priced else None, ("chance",)), 0.0, False) as source:
+        with opened(
+            log, Columns("arm", "reward", "cost" if priced else None, ("chance", "segment")), 0.0, False
+        ) as source:
             for part in source.frames:
                 types = part.collect_schema()
                 wanted = (*names, "chance") if "chance" in types else names
                 numbers = [_number(name, types[name]).alias(f"{name} as a number") for name in wanted]
-                frame = source.collect(part.with_columns(pl.col("arm").cast(pl.String), *numbers))
+                texts = [pl.col(name).cast(pl.String) for name in ("arm", "segment") if name in types]
+                frame = source.collect(part.with_columns(*texts, *numbers))
                 for row in frame.iter_rows(named=True):
                     reward, cost = row["reward as a number"], row.get("cost as a number", math.nan)
                     if row["reward"] is None or (reward is not None and math.isnan(reward)):
@@ -248,7 +261,7 @@ def _rows(log: pl.DataFrame | PandasFrame | str | Path, priced: bool) -> list[Lo
                     chance = row.get("chance as a number", 1.0)
                     if chance is None or not 0.0 < chance <= 1.0:
                         raise InvalidData(f"{source.where(row[ROW])}: {row['chance']!r} is no chance above 0, up to 1")
-                    rows.append(Logged(row["arm"], reward, cost, chance))
+                    rows.append(Logged(row["arm"], reward, cost, chance, row.get("segment")))
             source.problems.settle(len(rows) + source.problems.count)
     except InvalidData as error:
         if "cost" in error.columns:

@@ -21,6 +21,7 @@ BELIEVABLE = 60
 def make_status(machine: Machine, at: float) -> Status:
     """The status of a study from its state, at the time `at`."""
     machine.arrange()
+    machine.kinship.renew()
     config, data = machine.config, Evidence(machine)
     order = data.order
     parts = [make_verdict(part, at) for part in machine.leaves]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from satisfice.errors import SatisficeError, StudyClosed, UnknownDecision
+from satisfice.errors import InvalidStudy, SatisficeError, StudyClosed, UnknownDecision
 from satisfice.studies.reader import number_of
 from satisfice.studies.records import Decision, Entry, Outcome, Row
 from satisfice.studies.serving import Whom
@@ -70,7 +70,7 @@ def serve_each(
             tx.add_entries(work(tx))
             try:
                 decisions = study._ask(tx, count, EVERYBODY, (), None)
-            except StudyClosed as error:
+            except (StudyClosed, InvalidStudy) as error:  # nothing was written yet; what is told is not theirs
                 decisions = error
 
         study._run(both)
