@@ -294,6 +294,8 @@ class DriftLine(Struct):
     since: float | None
     since_rewards: int
     segment: str | None
+
+
 class SegmentLine(Struct):
     """One segment: its own rewards, and its own verdict."""
 
