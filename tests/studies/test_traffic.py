@@ -200,3 +200,34 @@ def test_the_stand_in_is_known_to_be_good() -> None:
         study.tell(decision.id, float(rng.random() < means[decision.arm]))
     assert served["new"] < 30 and served["b"] > 900
     sound(study)
+
+
+@pytest.mark.parametrize("policy", ["glr", "ucb-cs", "pe-cs", "etc-cs", "ts-cs"])
+def test_first_looks_that_come_to_nothing_break_no_rule(policy: str) -> None:
+    """The first answers of 'mid' are abandoned and its callers ask again; two arms come later. Each gets a look."""
+    study = create_study("s", ARMS, sf.BestReward(0.1), policy, horizon=500, seed=1)
+    rng, fails = random.Random(1), 3
+    for turn in range(60):
+        decision = study.ask()
+        if decision.arm == "mid" and fails:
+            fails -= 1
+            study.abandon(decision.id)
+            decision = study.ask(exclude=["mid"])
+        study.tell(decision.id, float(rng.random() < MEANS.get(decision.arm, 0.5)))
+        if turn == 40:
+            study.add_arm("new", 2.0)
+            study.add_arm("newer", 2.5)
+    assert all(arm.pulls for arm in study.status().arms)
+
+
+def test_nothing_is_certified_while_nobody_answers() -> None:
+    """An outage: everything is abandoned. The arm that is left when the others rest is no choice."""
+    study = create_study("s", ARMS, sf.BestReward(0.1), seed=1)
+    for _ in range(80):
+        study.abandon(study.ask().id)
+    assert study.verdict().state == "exploring"
+    rng = random.Random(1)
+    for _ in range(400):
+        decision = study.ask()
+        study.tell(decision.id, float(rng.random() < MEANS[decision.arm]))
+    assert all(arm.pulls for arm in study.status().arms)

@@ -185,7 +185,9 @@ def judge(machine: Machine, at: float) -> list[Fact]:
         return facts
     if found < 0:
         found = max(proofs.certified(case, data.levels, out) for case in data.cases)
-    if found >= 0 and not out[found] and _cheapest(data, order[found], gone):
+    # While others rest, the last arm that is left is no choice before it has ever answered.
+    answered = not machine.resting or machine.arms[order[found]].pulls > 0
+    if found >= 0 and not out[found] and answered and _cheapest(data, order[found], gone):
         add(CERTIFIED, found)
     return facts
 

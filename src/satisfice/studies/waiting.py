@@ -194,6 +194,12 @@ class Waiting:
             pulls[k] += pending
             totals[k] += pending * (state.totals[k] + 1.0) / (state.pulls[k] + 2)
             outstanding += pending
+        # The paper's rules look at every arm before anything else: also at one that came later, or whose first looks
+        # came to nothing.
+        unseen = int(pulls.argmin())
+        arm = machine.arms[machine.order[unseen]]
+        if not pulls[unseen] and len(pulls) > 1 and (machine.touched or arm.dropped):
+            return machine.order[unseen], 1
         expected = State(pulls, totals, np.zeros_like(state.ints), np.zeros_like(state.floats))
         if machine.ints is not None and (machine.seen is None or machine.seen == machine.order):
             expected.ints[:], expected.floats[:] = machine.ints, machine.floats
