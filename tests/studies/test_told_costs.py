@@ -39,16 +39,18 @@ def test_a_told_cost_is_booked(reopen: Callable[[], Storage]) -> None:
 
 
 def test_mean_costs_are_learned(reopen: Callable[[], Storage]) -> None:
-    """The first guess counts as one: (4 + 1 + 1) / 3 = 2 for a, (1 + 9 + 5) / 3 = 5 for b. Corrected, it is 4."""
+    """The first guess counts until a cost is told: a has (1 + 3) / 2, b (9 + 5) / 2; corrected, 5.5."""
     study = create_study("s", {"a": 4.0, "b": 1.0}, SETTING, storage=reopen(), seed=1, costs="told")
-    study.record_many([("a", 1.0, 1.0), ("a", 1.0, 1.0), ("b", 1.0, 9.0)])
+    study.record_many([("a", 1.0, 1.0), ("a", 1.0), ("b", 1.0)])
+    assert study.arms == pytest.approx({"a": 1.0, "b": 1.0})
+    study.record_many([("a", 1.0, 3.0), ("b", 1.0, 9.0)])
     decision = study.record("b", 1.0, cost=5.0)
-    assert study.arms == pytest.approx({"a": 2.0, "b": 5.0})
+    assert study.arms == pytest.approx({"a": 2.0, "b": 7.0})
     assert study.tell(decision.id, 1.0, cost=2.0, correct=True)
     study.close()
     study = load_study("s", reopen())
-    assert study.arms == pytest.approx({"a": 2.0, "b": 4.0})
-    assert [arm.cost for arm in study.status().arms] == pytest.approx([2.0, 4.0])
+    assert study.arms == pytest.approx({"a": 2.0, "b": 5.5})
+    assert [arm.cost for arm in study.status().arms] == pytest.approx([2.0, 5.5])
     sound(study)
 
 

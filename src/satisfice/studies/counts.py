@@ -126,8 +126,8 @@ class Counts:
 
     @property
     def mean_cost(self) -> float:
-        """The mean of the costs that were told, with the first guess counted as one of them."""
-        return (self.cost + self.paid / UNIT) / (1 + self.bills)
+        """The mean of the costs that were told; before the first, what was guessed."""
+        return self.paid / (UNIT * self.bills) if self.bills else self.cost
 
     @property
     def cost_error(self) -> float:

@@ -156,7 +156,7 @@ def look(problem: Problem, feed: Feed, books: Books, order: Ints, seen: Ints) ->
     """Bring the order of the arms by cost up to date; whether it is still the one that the lease was made on."""
     if not feed.told:
         return True
-    prices = (books.guesses + books.paid) / (1.0 + books.pulls)
+    prices = np.where(books.pulls > 0, books.paid / np.maximum(books.pulls, 1), books.guesses)
     now = np.argsort(prices, kind="mergesort")
     same = True
     for k in range(len(order)):
@@ -223,7 +223,7 @@ def run_late(
                 first, blocks = (first + 1) % room, blocks - 1
         missing = lacking(books, order, arm, pulls)
         due = missing == 0
-        if not due and feed.told and arrived >= look_at:
+        if not due and feed.told and arm != SWEEP and arrived >= look_at:
             due = not look(problem, feed, books, order, seen)
             if not due:
                 look_at = math.ceil(1.1 * arrived) + 1

@@ -72,7 +72,7 @@ class Machine(StudyState):
                 return True
         elif self.left <= 0:
             return True
-        if self.config.costs == "told" and self._reordered():
+        if self.config.costs == "told" and lease.arm != SWEEP and self._reordered():
             return True
         # A replaced reward was perhaps what the rule's memory, or an arm that was chosen for good, rests on.
         return self.corrections != lease.corrections and (learns(self.config.policy) or self.committed)
