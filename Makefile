@@ -76,9 +76,9 @@ bench-traffic: $(VENV)/.installed-dev
 bench-service: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/service.py
 
-# Replicas that are killed for 100,000 decisions, and five minutes of calls that schemathesis makes up.
+# Replicas that are killed for 100,000 decisions, and four minutes of calls that schemathesis makes up.
 service-long: $(VENV)/.installed-dev
-	SATISFICE_DECISIONS=100000 SATISFICE_SCHEMATHESIS=300 $(BIN)/python -m pytest -x -p no:xdist \
+	SATISFICE_DECISIONS=100000 SATISFICE_SCHEMATHESIS=240 $(BIN)/python -m pytest -x -p no:xdist \
 		tests/service/test_replicas.py tests/service/test_schemathesis.py
 
 # A study with 13 arms and a million decisions: about ten minutes, most of them to make it.
