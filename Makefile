@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-litellm lint format wheel bench bench-regret bench-studies bench-traffic bench-verdicts bench-service bench-dashboard screenshots bench-data \
+.PHONY: demo test test-again test-litellm lint format wheel bench bench-regret bench-studies bench-traffic bench-verdicts bench-service bench-dashboard screenshots bench-data \
 	service-long torture clean
 .DEFAULT_GOAL := demo
 
@@ -32,6 +32,10 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 2
 
+# The tests that failed last, one after the other.
+test-again: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -p no:xdist
+
 # LiteLLM and its proxy have an environment of their own: they weigh more than all the rest.
 LITELLM = .venv-litellm
 $(LITELLM)/.installed: pyproject.toml
@@ -44,7 +48,7 @@ $(LITELLM)/.installed: pyproject.toml
 
 test-litellm: $(LITELLM)/.installed
 	LITELLM_LOCAL_MODEL_COST_MAP=True $(LITELLM)/bin/python -m pytest -o addopts= -o pythonpath='tests examples' -q \
-		--confcutdir=tests/with_litellm --doctest-modules tests/with_litellm src/satisfice/integrations
+		$(AGAIN) --confcutdir=tests/with_litellm --doctest-modules tests/with_litellm src/satisfice/integrations
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
