@@ -101,3 +101,17 @@ def test_a_mistyped_path_makes_no_database(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
     create_study("s", {"a": 1.0}, sf.BestReward(0.1), storage=url)
     assert list_studies(url) == [load_study("s", url).name] == ["s"]
+
+
+@pytest.mark.parametrize("use", ["create", "status", "ask"])
+def test_what_was_closed_is_one_file(tmp_path: Path, use: str) -> None:
+    """Whoever copies the file of a study that was closed has all of it."""
+    study = create_study("s", {"a": 1.0}, sf.FixedThreshold(0.5), "ft-ucb", f"sqlite:///{tmp_path}/x.db")
+    if use != "create":
+        study.ask()
+    if use == "status":
+        study.status()
+    study.close()
+    (tmp_path / "copy.db").write_bytes((tmp_path / "x.db").read_bytes())
+    copy = load_study("s", f"sqlite:///{tmp_path}/copy.db")
+    assert copy.status().spending.decisions == (0 if use == "create" else 1)

@@ -84,4 +84,4 @@ def give_back(study: Study, decisions: Iterable[int]) -> int:
         rows = [row for row in study._find(tx, numbers).values() if row.outcome == Outcome.OPEN]
         return [row.becomes(Outcome.UNUSED, None, None, study._now(tx), study._last(tx)) for row in rows]
 
-    return study._enter(work)
+    return study._enter(work, numbers)

@@ -254,7 +254,7 @@ class Study(StudyChanger):
             now, last = tx.now if self._clock is None else self._now(tx), self._last(tx)
             return [row.becomes(TOLD_IT, value, paid, now, last if last > number else number)]
 
-        return self._enter(work) > 0
+        return self._enter(work, (number,)) > 0
 
     def tell_many(
         self,
@@ -278,7 +278,7 @@ class Study(StudyChanger):
                 raise InvalidReward(
                     f"decision {number} is told two rewards at once, {values[number][0]:g} and {value[0]:g}"
                 )
-        return self._enter(lambda tx: self._tell(tx, values, correct)) if values else 0
+        return self._enter(lambda tx: self._tell(tx, values, correct), tuple(values)) if values else 0
 
     def abandon(self, decision_id: int) -> bool:
         """Say that a decision will never have a reward; it counts as nothing. Answers whether anything changed.
@@ -296,7 +296,7 @@ class Study(StudyChanger):
             new = moves(row, Outcome.ABANDONED, None)
             return [row.becomes(Outcome.ABANDONED, None, None, self._now(tx), self._last(tx))] if new else []
 
-        return self._enter(work) > 0
+        return self._enter(work, (number,)) > 0
 
     def record(
         self,
@@ -388,8 +388,8 @@ class Study(StudyChanger):
     def _unknown(self, number: int) -> UnknownDecision:
         return UnknownDecision(f"the study {self.name!r} never handed out a decision {number!r}")
 
-    def _enter(self, work: Callable[[Transaction], list[Entry]]) -> int:
-        """Log what became of decisions; answers with how many."""
+    def _enter(self, work: Callable[[Transaction], list[Entry]], finds: Sequence[int] = ()) -> int:
+        """Log what became of decisions, those that are found; answers with how many."""
 
         def enter(tx: Transaction) -> int:
             entries = work(tx)
@@ -400,7 +400,7 @@ class Study(StudyChanger):
 
         if not self._open:
             self._usable()
-        done = self._ledger.run(enter, lock=False)
+        done = self._ledger.run(enter, lock=False, finds=finds)
         if self._ledger.told >= TOLD:
             self._run(lambda tx: self._watch(tx, self._now(tx)))
         return done

@@ -162,8 +162,11 @@ class Ledger(ABC):
         """Keep decisions that were taken in advance (where `Transaction.spare` asks for some)."""
 
     @abstractmethod
-    def run(self, work: Callable[[Transaction], T], *, lock: bool = True) -> T:
-        """Do `work` in a transaction. Raises `StorageError` when the storage cannot be reached or stays locked."""
+    def run(self, work: Callable[[Transaction], T], *, lock: bool = True, finds: Sequence[int] = ()) -> T:
+        """Do `work` in a transaction. Raises `StorageError` when the storage cannot be reached or stays locked.
+
+        `finds`: decisions that `work` is going to look for, so that a storage can read those of many callers together.
+        """
 
     @abstractmethod
     def look(self, work: Callable[[View], T]) -> T:

@@ -14,7 +14,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -52,10 +52,10 @@ class Request:
     waited for too long or is interrupted, and then nobody does.
     """
 
-    __slots__ = ("_done", "claim", "error", "ledger", "lock", "mine", "result", "work")
+    __slots__ = ("_done", "claim", "error", "finds", "ledger", "lock", "mine", "result", "work")
 
-    def __init__(self, ledger: SQLLedger, work: Callable[[Any], Any], lock: bool) -> None:
-        self.ledger, self.work, self.lock = ledger, work, lock
+    def __init__(self, ledger: SQLLedger, work: Callable[[Any], Any], lock: bool, finds: Sequence[int] = ()) -> None:
+        self.ledger, self.work, self.lock, self.finds = ledger, work, lock, finds
         self.result: Any = None
         self.error: BaseException | None = None
         self.mine = False  # of the writer
@@ -201,7 +201,8 @@ class Writer:
         """One try of a transaction."""
         began = time.perf_counter()
         try:
-            tx = ledger.begin(link, any(request.lock for request in requests))
+            finds = [number for request in requests for number in request.finds]
+            tx = ledger.begin(link, any(request.lock for request in requests), finds)
             for request in requests:
                 request.mine = request.mine or request.claim(False)
             if not self._each([request for request in requests if request.mine], tx):
@@ -292,22 +293,24 @@ class Hub:
         self._reset()
         _hubs.add(self)
 
+    created = False  # whether a study was created, over a connection of its own
+
     def _reset(self) -> None:
         self._writers = [Writer(self) for _ in range(1 if self.database.lite else WRITERS)]
         self._readers = [Reader() for _ in range(READERS)]
 
     @property
     def _users(self) -> list[Writer | Reader]:
-        return [*self._writers, *self._readers]
+        # Who writes hangs up last: then SQLite moves all that was written into the one file.
+        return [*self._readers, *self._writers]
 
     def writer(self, ledger: SQLLedger) -> Writer:
         """Who writes for a study."""
         return self._writers[ledger.study % len(self._writers)]
 
-    def run(self, ledger: SQLLedger, work: Callable[[Any], Any], lock: bool) -> Any:
+    def run(self, request: Request) -> Any:
         """Do work in a transaction."""
-        request = Request(ledger, work, lock)
-        self.writer(ledger).submit(request)
+        self.writer(request.ledger).submit(request)
         return request.wait(self.database.timeout, self)
 
     def read(self, work: Callable[[Link], T]) -> T:
@@ -347,12 +350,18 @@ class Hub:
 
     def close(self) -> None:
         """Let go of connections that nobody uses now."""
+        wrote = False
         for user in self._users:
             if user.gate.acquire(timeout=self.database.timeout):
                 try:
+                    wrote = wrote or (isinstance(user, Writer) and user.link is not None)
                     user.drop()
                 finally:
                     user.gate.release()
+        if self.database.lite and self.created and not wrote:
+            with contextlib.suppress(StorageError):
+                self.database.work(lambda connection: None)
+        self.created = False
 
     # A fork copies the memory of a process but not its threads, and SQLite's idea of which locks a process has. So no
     # file may be open in SQLite at that moment. A server does not care.

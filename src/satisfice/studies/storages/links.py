@@ -81,6 +81,12 @@ class Link:
             self.connection.close()
 
 
+INSERT = {
+    kind: f"INSERT INTO satisfice_{kind} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+    for kind, columns in {"decisions": DECISION, "rewards": ENTRY, "events": EVENT}.items()
+}
+
+
 class SQLiteLink(Link):
     """A connection to a file.
 
@@ -94,6 +100,7 @@ class SQLiteLink(Link):
     def __init__(self, database: SQLite, *, write: bool) -> None:
         super().__init__(database, write=write)
         self._which = database.identity
+        self._added: dict[str, Rows] = {}  # rows that are written together, before the next read or the commit
         self._queue: FileIO | None = None
         if write and fcntl is not None and database.file is not None:
             with contextlib.suppress(OSError):
@@ -116,6 +123,7 @@ class SQLiteLink(Link):
     def begin(self, study: int, lock: bool, statements: Sequence[str]) -> list[Rows]:
         if self.database.identity is None:
             raise StorageError(f"the file {self.database.file} is gone; nothing was written")
+        self._added.clear()
         deadline = time.monotonic() + self.database.timeout
         while True:
             try:
@@ -130,12 +138,24 @@ class SQLiteLink(Link):
         self.connection.execute("BEGIN")
         return [self.connection.execute(statement).fetchall() for statement in statements]
 
+    def read(self, statement: str, values: Sequence[object] = ()) -> Rows:
+        self._flush()
+        return super().read(statement, values)
+
+    def write(self, statement: str, values: Sequence[object] = ()) -> None:
+        self._flush()
+        super().write(statement, values)
+
     def write_rows(self, kind: str, rows: Rows) -> None:
-        columns = {"decisions": DECISION, "rewards": ENTRY, "events": EVENT}[kind]
-        marks = ", ".join("?" * len(columns))
-        self.connection.executemany(f"INSERT INTO satisfice_{kind} ({', '.join(columns)}) VALUES ({marks})", rows)
+        self._added.setdefault(kind, []).extend(rows)
+
+    def _flush(self) -> None:
+        while self._added:
+            kind, rows = self._added.popitem()
+            self.connection.executemany(INSERT[kind], rows)
 
     def commit(self) -> None:
+        self._flush()
         try:
             self.connection.execute("COMMIT")
         except self.database.errors as error:
@@ -148,6 +168,7 @@ class SQLiteLink(Link):
             raise
 
     def rollback(self) -> None:
+        self._added.clear()
         if self.connection.in_transaction:
             self.connection.execute("ROLLBACK")
 

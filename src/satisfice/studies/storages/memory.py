@@ -99,7 +99,7 @@ class MemoryLedger(Ledger, Transaction):
 
     # Transactions
 
-    def run(self, work: Callable[[Transaction], T], *, lock: bool = True) -> T:
+    def run(self, work: Callable[[Transaction], T], *, lock: bool = True, finds: Sequence[int] = ()) -> T:
         me = get_ident()
         if self._owner == me:
             raise StorageBusy(f"the study {self.config.name!r} is used from within a call of its own")

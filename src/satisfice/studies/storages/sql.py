@@ -24,6 +24,8 @@ from satisfice.studies.storages.transactions import SQLTransaction, SQLView
 
 # Decisions taken in advance are good for so many seconds, and so many are taken at most.
 FRESH, MOST_SPARE = 1.0, 64
+# So many decisions at most are read when a transaction begins.
+MOST_FOUND = 1_000
 
 
 class SQLLedger(Ledger):
@@ -54,16 +56,19 @@ class SQLLedger(Ledger):
 
     # Transactions
 
-    def begin(self, link: Link, lock: bool) -> SQLTransaction:
-        """Begin a transaction, with the state caught up if it has the lock."""
+    def begin(self, link: Link, lock: bool, finds: Sequence[int] = ()) -> SQLTransaction:
+        """Begin a transaction, with the state caught up if it has the lock, and these decisions read."""
         books = self.books if lock else None
         if lock:
             self.books = None  # until the transaction is done; without the lock nothing happens to them
         who = say.identity(self.study, self.lite)
-        statements = [who, *self.tail(books)] if books is not None else [who]
+        found = [say.these(self.study, finds)] if 0 < len(finds) <= MOST_FOUND else []
+        statements = [who, *found, *(self.tail(books) if books is not None else ())]
         identity, *tails = link.begin(self.study, lock, statements)
         self._check(identity)
         tx = SQLTransaction(self, link, identity[0][1] or time.time(), lock)
+        if found:
+            tx.found(tails.pop(0))
         if not lock:
             return tx
         others = 0
@@ -100,8 +105,8 @@ class SQLLedger(Ledger):
             self._spare = 0
         return 0 if self.config.expire_after is not None and self.config.expire_after < 10 * FRESH else self._spare
 
-    def run(self, work: Callable[[Transaction], T], *, lock: bool = True) -> T:
-        return cast(T, self.hub.run(self, work, lock))
+    def run(self, work: Callable[[Transaction], T], *, lock: bool = True, finds: Sequence[int] = ()) -> T:
+        return cast(T, self.hub.run(Request(self, work, lock, finds)))
 
     def look(self, work: Callable[[View], T]) -> T:
         def read(link: Link) -> T:
@@ -159,9 +164,9 @@ class SQLLedger(Ledger):
             tx.add_entries([row.becomes(Outcome.UNUSED, None, None, tx.now, 0) for row in rows])
 
         if wait:
-            self.run(work, lock=False)
+            self.run(work, lock=False, finds=numbers)
         else:  # said by the writer itself, which cannot wait for its own answer
-            self.hub.writer(self).submit(Request(self, work, False))
+            self.hub.writer(self).submit(Request(self, work, False, numbers))
 
     def close(self) -> None:
         self.give_back()
@@ -223,6 +228,7 @@ class SQLStorage(Storage):
             if isinstance(error.__cause__, Exception) and self._database.twice(error.__cause__):
                 raise exists from None  # another process was faster
             raise
+        self.hub.created = True
         return self._ledger(study, token, config)
 
     def _read(self, statement: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from satisfice.studies.records import INNER
 
 # The columns of the log in the order in which rows are written, with their types.
@@ -124,6 +126,11 @@ def load(study: int) -> str:
         "SELECT state, entry, seq_token, decision_token, entry_token FROM satisfice_snapshots "
         f"WHERE study_id = {study:d}"
     )
+
+
+def these(study: int, ids: Sequence[int]) -> str:
+    """Some decisions and what became of them."""
+    return f"{_ROWS} WHERE d.study_id = {study:d} AND d.id IN ({', '.join(f'{number:d}' for number in ids)})"
 
 
 def identity(study: int, lite: bool) -> str:

@@ -35,6 +35,7 @@ class SQLView(View):
         self.config, self.now = ledger.config, now
         self._ledger, self._link, self._study = ledger, link, ledger.study
         self._books: Books | None = None
+        self._found: dict[int, Row] = {}  # decisions that were read when the transaction began, as they still are
 
     @property
     def machine(self) -> Machine:
@@ -84,7 +85,13 @@ class SQLView(View):
             else:
                 yield Row._make(row)
 
+    def found(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Keep rows of decisions that were read."""
+        self._found = {row.id: row for row in self._rows(rows)}
+
     def find(self, ids: Sequence[int]) -> dict[int, Row]:
+        if self._found and all(number in self._found for number in ids):
+            return {number: self._found[number] for number in ids}
         if len(ids) == 1:
             rows = self._link.read(say.ROW, (self._study, ids[0]))
         elif self._ledger.lite:
@@ -201,6 +208,8 @@ class SQLTransaction(SQLView, Transaction):
         if entries:
             self.changed += 1
             self._ledger.told += len(entries)
+            for entry in entries:
+                self._found.pop(entry.id, None)
             self._link.write_rows("rewards", [(self._study, *entry, self._token) for entry in entries])
 
     def forget(self, subject: str) -> int:
