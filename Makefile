@@ -80,6 +80,10 @@ bench-traffic: $(VENV)/.installed-dev
 bench-service: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/service.py
 
+# LiteLLM's router and proxy with made-up models behind them: dollars and quality, and what the callback adds to a call.
+bench-llm: $(LITELLM)/.installed
+	$(LITELLM)/bin/python benchmarks/litellm_routing.py
+
 # Replicas that are killed for 100,000 decisions, and four minutes of calls that schemathesis makes up.
 service-long: $(VENV)/.installed-dev
 	SATISFICE_DECISIONS=100000 SATISFICE_SCHEMATHESIS=240 $(BIN)/python -m pytest -x -p no:xdist \
