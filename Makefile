@@ -47,7 +47,7 @@ $(LITELLM)/.installed: pyproject.toml
 	@touch $@
 
 test-litellm: $(LITELLM)/.installed
-	LITELLM_LOCAL_MODEL_COST_MAP=True $(LITELLM)/bin/python -m pytest -o addopts= -o pythonpath='tests examples' -q \
+	LITELLM_LOCAL_MODEL_COST_MAP=True $(LITELLM)/bin/python -m pytest -o addopts= -o pythonpath='tests examples' -q -W ignore \
 		$(AGAIN) --confcutdir=tests/with_litellm --doctest-modules tests/with_litellm src/satisfice/integrations
 
 lint: $(VENV)/.installed-dev
