@@ -16,11 +16,10 @@ import uvicorn
 from playwright.sync_api import sync_playwright
 
 from satisfice.service import create_app
-from satisfice.service.demo import BUYER, CHEAPER, WORSE, Fleet
+from satisfice.service.demo import Fleet
 from satisfice.service.keys import NOBODY
 from satisfice.service.server import Settings, listen
 from satisfice.studies import get_storage
-from satisfice.studies.changer import signed
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 SIZES = {"phone": (360, 780), "desk": (1440, 900)}
@@ -34,16 +33,9 @@ def main() -> None:
     if chromium is None:
         sys.exit("no browser is installed: apt-get install chromium")
     storage = get_storage(None)
-    fleet = Fleet(storage)
+    fleet = Fleet(storage, past=6_000)
     print("making up some hours of calls ...", flush=True)
-    fleet.make_up()
-    with signed(BUYER):
-        fleet.answers.study.set_cost(CHEAPER, 3.97)
-    for turn in range(60):
-        fleet.answers.means[WORSE] = 0.7626 if turn < 50 else 0.55
-        fleet.answers.act(30)
-        fleet.invoices.late = 0.0
-        fleet.invoices.act(10)
+    fleet.make_up(whole=True)
     app = create_app(storage, auth=False)
     place = listen(Settings("", port=0))
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))

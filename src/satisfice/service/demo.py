@@ -11,6 +11,7 @@ import heapq
 import logging
 import threading
 import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -123,21 +124,34 @@ class Fleet:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def make_up(self) -> None:
-        """The hours that were: a price rose, a provider went down."""
+    def make_up(self, *, whole: bool = False) -> None:
+        """The hours that were: a provider is down, a price rose. With `whole`, all that `go` does later happened, too,
+        and what will be proved is."""
         answers, stop = self.answers, self._stop
-        answers.pass_by(0.4, int(0.4 * self.past), stop)
         answers.failing.add(FAILING)
-        answers.pass_by(0.2, int(0.2 * self.past), stop)
-        with signed(BUYER):
-            answers.study.set_cost(DEARER, 3.1)
-        answers.pass_by(0.4, int(0.4 * self.past), stop)
-        for callers, count in ((self.invoices, 250), (self.reminders, 160), (self.summaries, 700)):
+        deeds: list[Callable[[], object]] = [lambda: answers.study.set_cost(DEARER, 3.1)]
+        if whole:
+            deeds += [self.cut, self.worsen]
+        for deed in deeds:
+            answers.pass_by(1.0 / (len(deeds) + 1), self.past // (len(deeds) + 1), stop)
+            with signed(BUYER):
+                deed()
+        answers.pass_by(1.0 / (len(deeds) + 1), self.past // (len(deeds) + 1), stop)
+        for callers, count in ((self.invoices, 1_500 if whole else 250), (self.reminders, 160), (self.summaries, 700)):
             callers.pass_by(1.0, count, stop)
         for callers in (answers, self.invoices, self.reminders):
             callers.arrive()
         with signed("oncall (sf_demo0002)"):
             self.summaries.study.pause()
+
+    def cut(self) -> None:
+        """A price is cut."""
+        with signed(BUYER):
+            self.answers.study.set_cost(CHEAPER, 3.97)
+
+    def worsen(self) -> None:
+        """A model gets worse."""
+        self.answers.means[WORSE] = 0.55
 
     def go(self, *, cut_after: float = 45.0, worse_after: float = 150.0) -> None:
         """Make up the past, then call until `stop`."""
@@ -148,10 +162,9 @@ class Fleet:
             now = time.monotonic()
             if not cut and now - began > cut_after:
                 cut = True
-                with signed(BUYER):
-                    self.answers.study.set_cost(CHEAPER, 3.97)
+                self.cut()
             if now - began > worse_after:
-                self.answers.means[WORSE] = 0.55
+                self.worsen()
             count = int(min((now - due) * self.rate, 2 * self.rate))
             due = max(due + count / self.rate, now - 2.0)
             self.answers.act(count)

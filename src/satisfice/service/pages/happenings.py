@@ -10,6 +10,10 @@ from satisfice.service.pages.rendering import amount
 from satisfice.studies.records import Event
 
 
+# What the study finds by itself.
+FOUND = ("rest",)
+
+
 @dataclass(frozen=True)
 class Happening:
     """Something that happened. `kind` is "change" or "finding"."""
@@ -37,7 +41,8 @@ def happenings(events: Sequence[Event], names: Sequence[str]) -> list[Happening]
             continue
         who = cast("str | None", event.data.get("by"))
         number = cast("int | None", event.data.get("decisions"))
-        found.append(Happening(event.seq, event.at, "change", _words(event, names), who, number))
+        kind = "finding" if event.kind in FOUND else "change"
+        found.append(Happening(event.seq, event.at, kind, _words(event, names), who, number))
     return found[::-1]
 
 

@@ -108,7 +108,7 @@ class Table:
                 Line(names[i], place % HUES, values[i], names[i] == leader) for place, i in enumerate(self.order)
             )
 
-        steps = np.diff(np.nan_to_num(self.asked), axis=1, prepend=0.0)
+        steps = _lagged(np.nan_to_num(self.asked), max(len(self.points) // 25, 1))
         lately = _over(steps, np.broadcast_to(steps.sum(axis=0), steps.shape))
         pulls, total = np.nan_to_num(self.pulls), np.nan_to_num(self.total)
         window = max(len(self.points) // 10, 1)

@@ -129,9 +129,27 @@ def plane(arms: Sequence[ArmStatus], span: Span, threshold: float, good: Sequenc
         )
     if not math.isnan(threshold):
         edge = y(threshold)
-        below = edge < top + 16
         words = f"good enough: {mean(threshold)} and more"
-        parts.append(tag("text", words, x=left + 6, y=edge + 14 if below else edge - 5, class_="tick note"))
+        long = 6.4 * len(words)
+        # Where no arm is in the way, if there is such a place.
+        places = [
+            (left + 6, edge - 6, "start"),
+            (width - right - 6, edge - 6, "end"),
+            (left + 6, edge + 15, "start"),
+            (width - right - 6, edge + 15, "end"),
+            (left + 6, top + 13, "start"),
+        ]
+        free = [
+            (x0, y0, end)
+            for x0, y0, end in places
+            if y0 - 10 > top - 4
+            and not any(
+                (x0 - long * (end == "end") - 10 < a < x0 + long * (end == "start") + 10) and -22 < y0 - b < 14
+                for a, b in placed
+            )
+        ]
+        x0, y0, end = (free or places)[0]
+        parts.append(tag("text", words, x=x0, y=y0, class_=f"tick note{' end' if end == 'end' else ''}"))
     about = "Arms by cost and mean reward. The table has the same numbers."
     return tag("svg", *parts, viewBox=f"0 0 {width:.0f} {height:.0f}", class_="plane", role="img", aria_label=about)
 

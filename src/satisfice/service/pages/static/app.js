@@ -98,15 +98,17 @@
     if (!chart || !canvas || data.x.length < 2) return;
     const write = chart.percent ? (value) => value === null ? "–" : (100 * value).toFixed(1).replace(/\.0$/, "") + "%" : short;
     const width = Math.max(canvas.clientWidth, 240);
+    // On a narrow screen one list of names is enough.
+    const wordy = width >= 420 || !figure.querySelector(".as-above");
     const axis = { stroke: css("--muted"), grid: { stroke: css("--line"), width: 1 }, ticks: { stroke: css("--line"), width: 1 }, font: "12px system-ui, sans-serif" };
     const options = {
       width, height: Math.round(Math.min(Math.max(width * 0.5, 180), 260)),
       scales: { x: { time: false }, y: chart.percent ? { range: [0, 1] } : {} },
-      legend: { live: true },
+      legend: { show: wordy },
       cursor: { points: { size: 6 } },
       axes: [{ ...axis, values: (_, ticks) => ticks.map(short) }, { ...axis, size: 52, values: (_, ticks) => ticks.map(write) }],
       series: [{ label: "decisions", value: (_, value) => value === null ? "–" : value.toLocaleString("en") }, ...chart.lines.map((line) => ({
-        label: line.label, stroke: css("--hue" + line.hue), width: line.strong ? 3 : 1.6, dash: dashes[line.hue], spanGaps: true,
+        label: line.label, stroke: css("--hue" + line.hue), width: line.strong ? 3 : 1.6, dash: dashes[line.hue], spanGaps: false,
         points: { show: false }, value: (_, value) => write(value),
       }))],
       hooks: { draw: [(plot) => marks(plot, data.marks)] },
@@ -118,6 +120,7 @@
     plots.push(new window.uPlot(options, [data.x, ...chart.lines.map((line) => line.values)], canvas));
     const legend = figure.querySelector(".legend");
     if (legend) legend.remove();
+    if (wordy) figure.querySelectorAll(".as-above").forEach((one) => one.remove());
   }
   function marks(plot, list) {
     const { ctx, bbox } = plot;
@@ -137,6 +140,8 @@
     ctx.restore();
   }
   draw();
+  const here = document.querySelector(".tabs [aria-current]");
+  if (here) here.scrollIntoView({ block: "nearest", inline: "center" });
   let later;
   window.addEventListener("resize", () => { clearTimeout(later); later = setTimeout(() => plots.forEach((plot) => { const room = plot.root.parentElement.clientWidth; plot.setSize({ width: Math.max(room, 240), height: plot.height }); }), 150); });
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw());
