@@ -64,7 +64,7 @@ def main() -> None:
             for scheme in ("light", "dark"):
                 context = browser.new_context(
                     viewport={"width": width, "height": height},
-                    color_scheme=scheme,  # type: ignore[arg-type]
+                    color_scheme=scheme,
                 )
                 page = context.new_page()
                 for name, path in screens.items():

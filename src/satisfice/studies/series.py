@@ -35,6 +35,10 @@ class Sums(NamedTuple):
     sure_total: float
     spent: float
     would: float  # what all decisions would have cost on this arm
+    # Of the rewards before the last change of its mean, which proofs no longer count: how many, their sum, still open.
+    old_pulls: int = 0
+    old_total: float = 0.0
+    old_open: int = 0
 
 
 class Point(NamedTuple):
@@ -101,6 +105,9 @@ def point_of(machine: Machine, place: int, at: float) -> Point:
             arm.sure_total / UNIT,
             arm.spent / UNIT,
             machine.would(i),
+            arm.old_pulls,
+            arm.old_total / UNIT,
+            arm.old_asked - arm.old_pulls - arm.old_dropped,
         )
         for i, arm in enumerate(machine.arms)
     )
@@ -108,13 +115,13 @@ def point_of(machine: Machine, place: int, at: float) -> Point:
 
 
 def to_data(point: Point) -> list[list[float]]:
-    """The arms of a point as plain data."""
-    return [list(sums) for sums in point.arms]
+    """The arms of a point as plain data; what is nothing at the end is left out."""
+    return [list(sums) if sums.old_pulls or sums.old_open else list(sums[:8]) for sums in point.arms]
 
 
 def from_data(place: int, decisions: int, at: float, data: Sequence[Sequence[float]]) -> Point:
     """A point from plain data."""
-    return Point(place, decisions, at, tuple(Sums._make(cast("Sequence[int]", sums)) for sums in data))
+    return Point(place, decisions, at, tuple(Sums(*cast("Sequence[int]", sums)) for sums in data))
 
 
 def bands(points: Sequence[Point], deltas: Sequence[float]) -> tuple[Floats, Floats]:
@@ -139,8 +146,9 @@ def bands(points: Sequence[Point], deltas: Sequence[float]) -> tuple[Floats, Flo
     rows = np.array(
         [[p.arms[i] if i < len(p.arms) else nothing for p in points] for i in range(len(deltas))], dtype=np.float64
     ).reshape(len(deltas) * len(points), len(nothing))
-    asked, pulls, dropped, totals, sure, sums = rows.T[:6]
-    pending = np.maximum(asked - pulls - dropped, 0.0)
+    asked, pulls, dropped, totals, sure, sums, _, _, old_pulls, old_totals, old_open = rows.T
+    pending = np.maximum(asked - pulls - dropped - old_open, 0.0)
+    pulls, totals = pulls - old_pulls, totals - old_totals
     # Three samples, of which each gives an end or two.
     samples = (sure, sums), (pulls + pending, totals), (pulls + pending, totals + pending)
     n, total = (np.concatenate(parts) for parts in zip(*samples, strict=True))

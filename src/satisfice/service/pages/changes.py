@@ -24,7 +24,7 @@ async def changes(visit: Visit) -> Answer:
             # One more than is shown, to know what was proved before.
             events = view.changes(before, LINES + 1)
             names = [arm.name for arm in view.machine.arms]
-            found = happenings(events, names)
+            found = happenings(events, names, view.machine.segments)
             more = events[LINES - 1].seq if len(events) > LINES else None
             return status, [one for one in found if more is None or one.seq >= more], more
 

@@ -35,6 +35,7 @@ FIELDS = {
     "expire_after": "",
     "mature_after": "",
     "costs": "fixed",
+    "drift": "watch",
 }
 EXAMPLE = "small, 0.2\nmiddle, 1.5\nlarge, 8"
 
@@ -111,6 +112,7 @@ def read(values: Mapping[str, str]) -> NewStudy:
     data: dict[str, object] = {"name": values["name"], "arms": arms, "setting": setting, "policy": values["policy"]}
     data |= {"confidence": _number(values, "confidence"), "rewards": [_needed(values, "low"), _needed(values, "high")]}
     data |= {"binary": values["binary"] == "1", "costs": values["costs"], "baseline": values["baseline"] or None}
+    data["drift"] = values["drift"] or None
     for name in ("budget", "worth", "expire_after", "mature_after"):
         data[name] = _number(values, name)
     data["holdout"] = (_number(values, "holdout") or 0.0) / 100.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
@@ -141,6 +141,7 @@ class Found:
     near: Point | None  # the last point before it
     rows: list[Arm]
     config: Config
+    segment: str | None
 
 
 async def decision(visit: Visit) -> Answer:
@@ -158,7 +159,10 @@ async def decision(visit: Visit) -> Answer:
             names = [arm.name for arm in view.machine.arms]
             points = [point for point in view.series() if point.decisions < number]
             near = points[-1] if points else None
-            return Found(status, _line(handle, names, row), None, near, rows_of(status, points, names), view.config)
+            segments = view.machine.segments
+            segment = segments[row.segment] if segments else None
+            line = _line(handle, names, row)
+            return Found(status, line, None, near, rows_of(status, points, names), view.config, segment)
 
         found = look(handle, whole)
         if not wanted and number > QUICK:
@@ -167,7 +171,7 @@ async def decision(visit: Visit) -> Answer:
             exact = handle.study.explain(number)
         except SatisficeError as error:
             raise Problem("unknown-decision", str(error).replace(f"decision {number} ", "this decision ")) from error
-        return Found(found.status, found.line, exact, found.near, found.rows, found.config)
+        return replace(found, exact=exact)
 
     found = await visit.service.on(visit.study, visit.key, work, slow=wanted)
     known = None

@@ -9,9 +9,8 @@ from typing import cast
 from satisfice.service.pages.rendering import amount
 from satisfice.studies.records import Event
 
-
 # What the study finds by itself.
-FOUND = ("rest",)
+FOUND = ("rest", "drift", "add_segment")
 
 
 @dataclass(frozen=True)
@@ -26,23 +25,25 @@ class Happening:
     decisions: int | None = None  # how many there were by then, where that is known
 
 
-def happenings(events: Sequence[Event], names: Sequence[str]) -> list[Happening]:
+def happenings(events: Sequence[Event], names: Sequence[str], segments: Sequence[str] = ()) -> list[Happening]:
     """What events (newest first) say, newest first. `names` are those of the arms."""
     found: list[Happening] = []
-    before: list[list[object]] | None = None
+    before: dict[object, list[list[object]]] = {}
     for event in reversed(events):
+        place = event.data.get("segment")
+        where = f"In ‘{segments[place]}’: " if isinstance(place, int) and place < len(segments) else ""
         if event.kind == "judge":
             facts = cast("list[list[object]]", event.data["facts"])
             found += [
-                Happening(event.seq, event.at, "finding", words, None)
-                for words in _findings(event, facts, before, names)
+                Happening(event.seq, event.at, "finding", where + words, None)
+                for words in _findings(event, facts, before.get(place), names)
             ]
-            before = facts
+            before[place] = facts
             continue
         who = cast("str | None", event.data.get("by"))
         number = cast("int | None", event.data.get("decisions"))
         kind = "finding" if event.kind in FOUND else "change"
-        found.append(Happening(event.seq, event.at, kind, _words(event, names), who, number))
+        found.append(Happening(event.seq, event.at, kind, where + _words(event, names), who, number))
     return found[::-1]
 
 
@@ -76,7 +77,7 @@ def _findings(
 
 def _words(event: Event, names: Sequence[str]) -> str:
     data = event.data
-    arm = f"‘{data['arm']}’" if "arm" in data else ""
+    arm = "" if "arm" not in data else _name(names, data["arm"]) if event.kind == "drift" else f"‘{data['arm']}’"
     if event.kind == "set_cost":
         return f"The price of {arm} is {amount(cast(float, data['cost']))} from now on"
     if event.kind == "add_arm":
@@ -93,4 +94,6 @@ def _words(event: Event, names: Sequence[str]) -> str:
         "resume": "The study goes on after a pause",
         "end": "The study was closed",
         "reopen": "The study was opened again",
+        "drift": f"The rewards of {arm} have changed, around decision {data.get('since')}",
+        "add_segment": f"The segment ‘{data.get('name')}’ came up",
     }.get(event.kind, f"{event.kind.replace('_', ' ')} {arm}".strip().capitalize())

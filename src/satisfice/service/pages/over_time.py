@@ -51,7 +51,9 @@ def story(handle: Handle, *, pictures: bool = True) -> Story:
         machine = view.machine
         points = [point for point in view.series() if point.decisions < machine.decisions]
         points.append(point_of(machine, machine.decisions, view.today))
-        found = happenings(view.changes(limit=4 * MARKS), [arm.name for arm in machine.arms])[:MARKS][::-1]
+        found = happenings(view.changes(limit=4 * MARKS), [arm.name for arm in machine.arms], machine.segments)[:MARKS][
+            ::-1
+        ]
         xs = np.array([point.decisions for point in points], dtype=np.float64)
         times = np.array([point.at for point in points])
         marks = []

@@ -188,7 +188,7 @@ class Page:
         if made is None or now - at > SHARED:
             while self._shared and (next(iter(self._shared.values()))[0] < now - SHARED or len(self._shared) > 64):
                 del self._shared[next(iter(self._shared))]
-            made = asyncio.ensure_future(work(visit))  # type: ignore[arg-type]
+            made = asyncio.ensure_future(work(visit))
             self._shared[which] = now, made
         found = await asyncio.shield(made)
         return Answer(found.body, found.status, found.content_type, list(found.headers))

@@ -8,6 +8,7 @@ import math
 import statistics
 import time
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 
@@ -87,15 +88,17 @@ def changed(machine: Machine, wanted: Wanted) -> Machine:
         policy = dataclasses.replace(policy, delta=round(1.0 - confidence, 12))  # type: ignore[call-arg]
     terms = dataclasses.replace(config, setting=setting, confidence=confidence, policy=policy)
     data = machine.to_dict()
-    data["facts"], data["facts_corrections"] = [], data["corrections"]
-    data["ints"], data["floats"], data["seen"] = None, [], None
+    for part in (data, *cast("list[dict[str, object]]", data.get("parts", []))):
+        part["facts"], part["facts_corrections"] = [], part["corrections"]
     made = Machine.from_dict(_rescaled(terms, config), data)
     for name, text in wanted.prices.items():
         price = number(text, f"the price of {name!r}")
         if price < 0:
             raise SatisficeError(f"the price of {name!r} is at least 0; got {price:g}")
-        made.arms[made.index(name)].cost = price
-    made._change()
+        for one in {id(one): one for one in (made, *made.leaves)}.values():
+            one.arms[one.index(name)].cost = price
+    for one in {id(one): one for one in (made, *made.leaves)}.values():
+        one._change()
     return made
 
 
@@ -154,12 +157,13 @@ def future(machine: Machine, rng: np.random.Generator | None, until: float) -> F
     made = Machine.from_dict(machine.config, copy.deepcopy(machine.to_dict()))
     for arm in made.arms:  # what is outstanding comes to nothing here
         arm.dropped += max(arm.pending, 0)
-        arm.sure_pulls, arm.sure_total = arm.pulls, arm.total
-    made.frontier.last = made.frontier.read = made.decisions
+        arm.sure_pulls, arm.sure_total = arm.counted, arm.sum
+    made.frontier.move(made.decisions)
     means = []
     for arm in made.arms:
-        wins, losses = arm.total / UNIT, arm.pulls - arm.total / UNIT
-        likely = (wins + 0.5) / (arm.pulls + 1.0)
+        wins = arm.seen_total / UNIT
+        losses = max(arm.seen - wins, 0.0)
+        likely = (wins + 0.5) / (arm.seen + 1.0)
         means.append(likely if rng is None else float(rng.beta(wins + 0.5, losses + 0.5)))
     first, spent = made.decisions, 0.0
     used = [0] * len(made.arms)
@@ -190,11 +194,10 @@ def _play(machine: Machine, i: int, pulls: int, mean: float, rng: np.random.Gene
     total = pulls * mean if rng is None else float(rng.binomial(pulls, mean))
     arm.asked += pulls
     arm.pulls += pulls
-    arm.sure_pulls = arm.pulls
     arm.total += round(total * UNIT)
-    arm.sure_total = arm.total
+    arm.sure_pulls, arm.sure_total = arm.counted, arm.sum
     machine.decisions += pulls
-    machine.frontier.last = machine.frontier.read = machine.decisions
+    machine.frontier.move(machine.decisions)
 
 
 @dataclass(frozen=True)
@@ -225,7 +228,7 @@ async def what_if(visit: Visit) -> Answer:
         return look(handle, whole)
 
     found, machine = await visit.service.on(visit.study, visit.key, work)
-    if machine is not None and wanted.ahead:
+    if machine is not None and wanted.ahead and not machine.parts:
         other = machine
         found = dataclasses.replace(found, outlook=await visit.service.slow(lambda: ahead(other)))
     setting = found.config.setting
