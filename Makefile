@@ -60,6 +60,16 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+$(VENV)/.installed-docs: pyproject.toml | $(BIN)/python
+	@echo "Installing what the documentation needs into $(VENV) ..."
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@touch $@
+
+# The documentation as a site in site/, strictly: a dead link, or a public name without a docstring, is an error.
+docs: $(VENV)/.installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "site/index.html"
+
 # Built, installed into an empty environment, and used from a folder without the repository.
 wheel: $(VENV)/.installed-dev
 	$(BIN)/python tools/wheel.py

@@ -24,6 +24,8 @@ class AsymmetricPE(Policy):
     kappa : int
         Largest number of rounds by which `ell` may be ahead of the candidate. 0 is `PE`.
 
+    Notes
+    -----
     The constants of the regret bound grow with `kappa`; the order, O(log T), does not.
     """
 

@@ -31,6 +31,8 @@ class ETCCS(Policy):
     c : float
         Factor of the exploration budget; the paper found 5 to do best.
 
+    Notes
+    -----
     Its regret is O(T^(2/3)), on every instance: it explores as long on easy ones as on hard ones.
     """
 

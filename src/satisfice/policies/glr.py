@@ -99,6 +99,8 @@ class GLR(Policy):
         Standard deviation of the rewards where they are not known to lie within [0, 1] (Gaussian tests); 0 (the
         default) stands for that of the instance, or half the range of rewards that have one.
 
+    Notes
+    -----
     Proved: with probability at least `1 - delta`, no arm that `satisfice.proofs` calls certified or refuted is called
     so wrongly, at any time whatsoever, for rewards within [0, 1] or Gaussian ones of standard deviation `sigma`, by
     Ville's inequality for the mixture martingale of two arms (Robbins, 1970; Kaufmann and Koolen, 2021) and a union

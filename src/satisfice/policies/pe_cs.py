@@ -27,6 +27,8 @@ class PECS(Policy):
         0 (the default) is the paper's Algorithm; above 0 the second stage is `Asymmetric_PE()`. The
         published figures used 5.
 
+    Notes
+    -----
     Both regrets are O(log T) (Theorem 3.4); the bound depends on the gap between the two best arms also
     where no good policy needs to, so it is not order optimal on every instance. It is stated for `kappa` = 0
     and rewards within [0, 1], and says nothing when two arms tie for the best mean.
