@@ -310,8 +310,9 @@ def where(memory: Watch) -> Change:
     return Change(n, total, head[PULLS] - n, head[TOTAL] - total, memory.stamp[best])
 
 
-def nats(memory: Watch, up: bool) -> float:
-    """How strongly the rewards speak for a change, up or down, in nats and without any promise: the best of all bets.
+def nats(memory: Watch, up: bool, least: float = 0.0) -> float:
+    """How strongly the rewards speak for a change, up or down, by a shift of at least `least`, in nats and without any
+    promise: the best of the bets on it.
 
     Examples
     --------
@@ -324,7 +325,8 @@ def nats(memory: Watch, up: bool) -> float:
     """
     most = 1.0
     for k in range(0 if up else SHIFTS, SHIFTS if up else ALTERNATIVES):
-        most = max(most, memory.best[k])
+        if abs(shift(k)) >= least:
+            most = max(most, memory.best[k])
     return math.log(most)
 
 

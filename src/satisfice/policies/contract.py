@@ -79,6 +79,7 @@ class Policy:
     version: ClassVar[int] = 1
     needs_horizon: ClassVar[bool] = True
     bounded_only: ClassVar[bool] = False
+    live: ClassVar[bool] = True
 
     def __init_subclass__(cls, register: bool = True, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)

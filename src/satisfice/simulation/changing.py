@@ -109,7 +109,8 @@ class Course:
         if not isinstance(instance, ChangingInstance):
             raise TypeError(f"{instance!r} does not change")
         self.policy, self.arms, self.horizon = policy, instance.arms, horizon
-        times = instance.times[instance.times < horizon]
+        self.end = int(checkpoints[-1])
+        times = instance.times[instance.times < self.end]
         pieces = instance.pieces[: len(times)]
         # Regret is added up between marks: the checkpoints, and the changes, so that gaps are the same between two.
         self.marks = np.union1d(checkpoints, times[1:]).astype(np.int64)
@@ -156,7 +157,7 @@ class Course:
             values=np.ascontiguousarray(here.values),
             probabilities=np.array([piece.probabilities[order] for piece in pieces[first:last]]),
         )
-        end = self.horizon if last == len(times) else int(times[last])
+        end = self.end if last == len(times) else int(times[last])
         return order, problem, worlds, self.marks[(self.marks > times[first]) & (self.marks <= end)]
 
     def run(self, rng: np.random.Generator) -> tuple[Ints, Floats]:
