@@ -216,3 +216,38 @@ def test_the_confidence_counts_every_beginning() -> None:
     machine = study._ledger.look(lambda view: view.machine)
     assert [machine.born(i) for i in range(4)] == [1, 0, 0, 2]
     assert sum(machine.share(i) for i in range(4)) < 1.0
+
+
+def test_adapting_looks_at_arms_that_are_passed_over_and_finds_a_rise(tmp_path: Path) -> None:
+    means = {"mini": 0.5, "mid": 0.92, "max": 0.95}
+    study = create_study("s", {"mini": 1.0, "mid": 4.0, "max": 10.0}, sf.BestReward(0.1), seed=1, drift="adapt")
+    serve(study, means, 2_000, seed=1)
+    assert study.status().leader == "mid" and not study.status().drifts
+    looks = study.log().filter(study.log()["reason"] == "look")
+    assert 0 < len(looks) < 60 and "mini" in set(looks["arm"])
+    found = serve(study, {**means, "mini": 0.97}, 3_000, 2, lambda: bool(study.status().drifts))
+    assert found < 3_000
+    serve(study, {**means, "mini": 0.97}, 300, seed=3)
+    assert study.status().leader == "mini" and study.status().drifts[0].arm == "mini"
+    assert "have changed" in study.explain(int(looks["id"][0])).sentence
+    assert study.check().agrees
+    # One that only watches never finds out.
+    blind = create_study("t", {"mini": 1.0, "mid": 4.0, "max": 10.0}, sf.BestReward(0.1), seed=1)
+    serve(blind, means, 2_000, seed=1)
+    assert serve(blind, {**means, "mini": 0.97}, 3_000, 2, lambda: bool(blind.status().drifts)) == 3_000
+
+
+def test_blocks_of_decisions_end_where_a_look_is_due(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 's.db'}"
+    study = create_study("s", {"mini": 1.0, "mid": 4.0}, sf.BestReward(0.1), storage=url, seed=1, drift="adapt")
+    rng = np.random.default_rng(1)
+    means = {"mini": 0.4, "mid": 0.9}
+    for _ in range(15):
+        decisions = study.ask_many(100)
+        study.tell_many([(one.id, float(rng.random() < means[one.arm])) for one in decisions])
+    log = study.log()
+    assert 3 <= (log["reason"] == "look").sum() <= 60
+    study.close()
+    study = load_study("s", url)
+    assert study.check().agrees
+    study.close()

@@ -48,7 +48,7 @@ class Problem(NamedTuple):
 class State(NamedTuple):
     """What a rule remembers. The first two are kept by whoever runs the policy, the others by its rule."""
 
-    pulls: NDArray[np.int64]  # (arms,)
+    pulls: NDArray[np.int64]  # (arms,) of which a rule may take some off in `learn`, to begin anew with an arm
     totals: NDArray[np.float64]  # (arms,) sum of the rewards
     ints: NDArray[np.int64]
     floats: NDArray[np.float64]
@@ -65,9 +65,9 @@ class Policy:
     """The parent of every policy. The fields of a subclass are its parameters (numbers), with defaults.
 
     Class attributes to set: `id`, `settings` (the settings that it serves), `summary` (one line), and
-    where they differ from the defaults `needs_horizon` and `bounded_only`. `version` counts the rule's
-    changes: raise it whenever the rule remembers something else or decides otherwise from the same state,
-    so that a study that is under way knows that its memory is of another time and starts it anew.
+    where they differ from the defaults `needs_horizon`, `bounded_only` and `live` (whether a study can use it).
+    `version` counts the rule's changes: raise it whenever the rule remembers something else or decides otherwise from
+    the same state, so that a study that is under way knows that its memory is of another time and starts it anew.
 
     A subclass with an `id` is found by it (`get_policy`); an id that another class has is an error, except
     that a class may be defined again, as in a notebook. `class Mine(Policy, register=False)` stays unknown.

@@ -217,6 +217,11 @@ def make_config(
         most_segments=most,
     )
     config.policy.check(config.setting, config.horizon, True)
+    if not type(config.policy).live:
+        raise InvalidStudy(
+            f"{config.policy.id} is for simulations; a study does the same by policy='glr' and drift='adapt'",
+            parameter="policy",
+        )
     if worth is None:
         return config
     if "exchange" not in rule.params:

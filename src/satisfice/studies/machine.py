@@ -26,6 +26,7 @@ from satisfice.policies.kin import longest
 from satisfice.studies.config import Config
 from satisfice.studies.counts import UNIT, Arm
 from satisfice.studies.deciding import decide
+from satisfice.studies.looking import Looking
 from satisfice.studies.records import Event, Reason
 from satisfice.studies.state import FORMAT, Facts, StudyState
 from satisfice.studies.waiting import Waiting
@@ -40,6 +41,7 @@ class Machine(StudyState):
 
     def __init__(self, config: Config, whole: Self | None = None) -> None:
         self.waiting = Waiting(self)
+        self.looking = Looking(self) if config.drift == "adapt" else None
         self._rng: np.random.Generator | None = None
         self._rule = type(config.policy)
         self._next_look = 0  # at the order by cost, once so many costs were told
@@ -195,6 +197,10 @@ class Machine(StudyState):
 
     def choose(self, exclude: Collection[int] = ()) -> tuple[int, str]:
         """The arm of the next decision, and why."""
+        if self.looking is not None:
+            look = self.looking.due()
+            if look is not None and look not in exclude:
+                return look, Reason.LOOK
         lease = self.lease
         if lease.arm >= 0 and lease.handed < lease.pulls and not self.resting and not exclude:  # nearly always
             return lease.arm, OF_THE_LEASE
@@ -214,7 +220,8 @@ class Machine(StudyState):
     def block(self, exclude: Collection[int] = ()) -> int:
         """How many of the next decisions are surely pulls of the lease's arm."""
         lease = self.lease
-        return 0 if exclude or self.resting or lease.arm < 0 else max(lease.pulls - lease.handed, 0)
+        count = 0 if exclude or self.resting or lease.arm < 0 else max(lease.pulls - lease.handed, 0)
+        return count if self.looking is None else max(min(count, self.looking.following - self.decisions), 0)
 
     def standin(self, exclude: Collection[int] = ()) -> int:
         """The arm that would win now among those not excluded: the cheapest that is known to be good enough, else the

@@ -33,6 +33,7 @@ class Reason(StrEnum):
     EXTRA = "extra"  # the arm of the lease once more, since some of its rewards are lost
     STANDIN = "standin"  # in place of an arm that cannot be played now
     TRIAL = "trial"  # whether an arm answers again that did not
+    LOOK = "look"  # whether the rewards of an arm that is passed over have changed
     SESSION = "session"  # the arm that the session has
     HOLDOUT = "holdout"  # the baseline, for the control group
     PAUSED = "paused"  # the baseline, while the study is paused
@@ -84,6 +85,7 @@ class Decision(NamedTuple):
             "extra": f"the arm of lease {self.lease} once more, since some of its rewards are lost",
             "standin": "the arm that would win now, in place of one that cannot be played",
             "trial": "whether the arm answers again",
+            "look": "whether the rewards of an arm that is passed over have changed",
             "session": f"the arm that the session {self.session!r} has",
             "holdout": "the baseline, for the control group",
             "paused": "the baseline, while the study is paused",

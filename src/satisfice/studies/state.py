@@ -25,6 +25,7 @@ from satisfice.studies.records import Asked, Entry, Event, Outcome, Reason, Row,
 from satisfice.studies.watching import FALSE_ALARM, notes_of, restore
 
 if TYPE_CHECKING:
+    from satisfice.studies.looking import Looking
     from satisfice.studies.waiting import Waiting
 
 # The format of `StudyState.to_dict`.
@@ -41,6 +42,7 @@ class StudyState:
     """The state of one study. Arms are counted in the order in which the study got them."""
 
     waiting: Waiting  # notes about what is outstanding
+    looking: Looking | None = None  # notes about looks at arms that are passed over
 
     def __init__(self, config: Config, whole: Self | None = None) -> None:
         self.config = config
@@ -251,6 +253,8 @@ class StudyState:
                 return
         else:
             self.decisions += 1
+        if self.looking is not None:
+            self.looking.last[row.arm] = self.decisions
         lease = self.lease
         if row.lease == lease.number:
             lease.handed += row.reason in OF_LEASE and lease.pulls > 0
@@ -540,6 +544,7 @@ class StudyState:
             "frontier": self.frontier.last,
             "notes": notes,
         }
+        notes["looking"] = [[] if part.looking is None else part.looking.to_dict() for part in self.leaves]
         if not self.parts:
             notes["watching"] = [notes_of(self.arms)]
             return data
@@ -577,6 +582,9 @@ class StudyState:
         machine.stirred = set(range(len(parts)))
         for part, watched in zip(machine.leaves, cast("list[object]", notes.get("watching", [])), strict=False):
             restore(part.arms, watched)
+        for part, looked in zip(machine.leaves, cast("list[object]", notes.get("looking", [])), strict=False):
+            if part.looking is not None:
+                part.looking.from_dict(looked)
         machine.control = Group(*cast("list[int]", data["control"]))
         machine.treated = Group(*cast("list[int]", data["treated"]))
         machine.frontier.move(cast(int, data["frontier"]))
