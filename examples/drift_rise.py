@@ -1,4 +1,4 @@
-"""A refuted model gets a new version and is the best of all. Nobody plays it: a study that adapts looks now and then."""
+"""A refuted model gets a new version and is the best. Nobody plays it: a study that adapts looks now and then."""
 
 import random
 

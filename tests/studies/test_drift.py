@@ -219,7 +219,7 @@ def test_the_confidence_counts_every_beginning() -> None:
 
 
 def test_adapting_looks_at_arms_that_are_passed_over_and_finds_a_rise(tmp_path: Path) -> None:
-    means = {"mini": 0.5, "mid": 0.92, "max": 0.95}
+    means = {"mini": 0.3, "mid": 0.92, "max": 0.95}
     study = create_study("s", {"mini": 1.0, "mid": 4.0, "max": 10.0}, sf.BestReward(0.1), seed=1, drift="adapt")
     serve(study, means, 2_000, seed=1)
     assert study.status().leader == "mid" and not study.status().drifts
