@@ -34,6 +34,8 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "policies.ucb_cs": ("UCBCS",),
     "policies.window_ts_cs": ("WindowTSCS",),
     "simulation": ("Result", "Results", "load_results", "simulate"),
+    "simulation.segments": ("SegmentedResult", "simulate_segments"),
+    "segments": ("SegmentedInstance", "load_segments"),
     "simulation.comparing": ("Comparison",),
     "simulation.results": ("Terms",),
     "bounds": ("LowerBound", "OrderOptimality", "UpperBound"),

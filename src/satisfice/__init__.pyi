@@ -70,12 +70,16 @@ from satisfice.problem import FixedThreshold as FixedThreshold
 from satisfice.problem import Instance as Instance
 from satisfice.problem import ReferenceArm as ReferenceArm
 from satisfice.problem import Setting as Setting
+from satisfice.segments import SegmentedInstance as SegmentedInstance
+from satisfice.segments import load_segments as load_segments
 from satisfice.simulation import Result as Result
 from satisfice.simulation import Results as Results
 from satisfice.simulation import load_results as load_results
 from satisfice.simulation import simulate as simulate
 from satisfice.simulation.comparing import Comparison as Comparison
 from satisfice.simulation.results import Terms as Terms
+from satisfice.simulation.segments import SegmentedResult as SegmentedResult
+from satisfice.simulation.segments import simulate_segments as simulate_segments
 from satisfice.studies import ArmStatus as ArmStatus
 from satisfice.studies import Decision as Decision
 from satisfice.studies import Replay as Replay
