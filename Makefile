@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-again test-litellm lint format wheel bench bench-regret bench-studies bench-traffic bench-verdicts bench-service bench-dashboard screenshots bench-data \
+.PHONY: demo test test-again test-litellm lint format wheel bench bench-regret bench-studies bench-traffic bench-verdicts bench-segments bench-service bench-dashboard screenshots bench-data \
 	service-long torture clean
 .DEFAULT_GOAL := demo
 
@@ -106,6 +106,9 @@ bench-dashboard: $(VENV)/.installed-dev
 # Every screen of the dashboard, light and dark, on a phone and on a desk, into screenshots/ (needs chromium).
 screenshots: $(VENV)/.installed-dev
 	$(BIN)/python tools/screenshots.py
+
+bench-segments: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/segments.py --out docs/images/segments.png $(if $(FILE),--file $(FILE))
 
 bench-verdicts: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/verdicts.py

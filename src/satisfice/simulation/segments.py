@@ -42,6 +42,7 @@ class SegmentedResult:
     sharing: str
     segments: tuple[str, ...]
     pulls: Ints  # (runs, segments, arms), in the caller's order
+    totals: Floats  # (runs, segments, arms): sums of the rewards
     cost_regret: Floats  # (runs, segments)
     quality_regret: Floats  # (runs, segments)
 
@@ -109,16 +110,17 @@ def simulate_segments(
         play_out, start=type(rule).start, decide=type(rule).decide, learn=type(rule).learn
     )
     pulls = np.zeros((runs, len(instance.names), instance.arms), dtype=np.int64)
+    totals = np.zeros(pulls.shape)
     label = zlib.crc32(f"{rule.label} {sharing}".encode())
     for run in range(runs):
         rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(label, run))))
-        stage.run(play, pulls[run], rng)
+        stage.run(play, pulls[run], totals[run], rng)
     gaps = [
         np.stack([gaps(inst) for inst in instance.segments.values()])
         for gaps in (setting.cost_gaps, setting.quality_gaps)
     ]
     both = [(pulls * gap).sum(axis=2) for gap in gaps]
-    return SegmentedResult(rule.label, sharing, instance.names, pulls, both[0], both[1])
+    return SegmentedResult(rule.label, sharing, instance.names, pulls, totals, both[0], both[1])
 
 
 class _Stage:
@@ -150,7 +152,8 @@ class _Stage:
         self.means = np.stack([world.means for world in self.worlds])
         self.tables = np.stack([world.probabilities for world in self.worlds])
 
-    def run(self, play: Callable[..., Any], pulls: Ints, rng: np.random.Generator) -> None:
+    def run(self, play: Callable[..., Any], pulls: Ints, totals: Floats, rng: np.random.Generator) -> None:
+        """One run; fills in the pulls and the sums of the rewards."""
         segments, arms = len(self.orders), self.orders.shape[1]
         memory = new_state(self.policy, arms)
         ints, floats = np.tile(memory.ints, (segments, 1)), np.tile(memory.floats, (segments, 1))
@@ -172,6 +175,7 @@ class _Stage:
             ints,
             floats,
             pulls,
+            totals,
             rng,
         )
         if done < self.horizon:
@@ -193,11 +197,12 @@ def play_out(
     ints: Ints,
     floats: Floats,
     pulls: Ints,
+    totals: Floats,
     rng: np.random.Generator,
 ) -> int:
-    """One run. Rules are asked for as many parts as there are `orders`, one for each segment or one for all; `pulls`,
-    (segments, arms), is filled in. Answers with the number of steps: all, or less where a rule answered with no
-    lease."""
+    """One run. Rules are asked for as many parts as there are `orders`, one for each segment or one for all; `pulls`
+    and `totals`, (segments, arms), are filled in. Answers with the number of steps: all, or less where a rule
+    answered with no lease."""
     parts, arms = orders.shape
     state = State(
         np.zeros(arms, dtype=np.int64),
@@ -259,8 +264,9 @@ def play_out(
                 if len(shares) == parts:
                     total = draw(segment_world(world, means[s], tables[s]), i, share, rng)
                     pulls[s, i] += share
+                    totals[s, i] += total
                 else:
-                    total = draw_mixed(world, means, tables, shares, i, share, pulls, rng)
+                    total = draw_mixed(world, means, tables, shares, i, share, pulls, totals, rng)
                 kin.pulls[s, i] += share
                 kin.totals[s, i] += total
                 state.pulls[k] += share
@@ -301,6 +307,7 @@ def draw_mixed(
     arm: int,
     count: int,
     pulls: Ints,
+    totals: Floats,
     rng: np.random.Generator,
 ) -> float:
     """The sum of rewards of so many steps of all traffic: of which segments they are is a multinomial draw, segment by
@@ -312,8 +319,10 @@ def draw_mixed(
             mine = count if s == len(shares) - 1 or shares[s] >= mass else rng.binomial(count, shares[s] / mass)
         mass -= shares[s]
         if mine > 0:
-            total += draw(segment_world(world, means[s], tables[s]), arm, mine, rng)
+            own = draw(segment_world(world, means[s], tables[s]), arm, mine, rng)
             pulls[s, arm] += mine
+            totals[s, arm] += own
+            total += own
             count -= mine
     return total
 
