@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
+import polars as pl
 import pytest
 from fake_openai import FakeOpenAI
 
@@ -111,10 +112,20 @@ def test_calls_of_both_workers_are_one_study_and_cost_what_was_charged(up: Up) -
         headers = answer.headers
         assert headers["x-satisfice-study"] == "answers"
         assert headers["x-satisfice-arm"].removeprefix("openai/") in answer.text
-        # The worker that made the call knows what it has cost.
-        assert reward(client, headers["x-satisfice-decision"], float("yes" in answer.text)).json() == {"taken": 1}
+        # The worker that made the call knows what it has cost; every third reward goes to the other one.
+        teller = up.clients[(i + (i % 3 == 1)) % 2]
+        assert reward(teller, headers["x-satisfice-decision"], float("yes" in answer.text)).json() == {"taken": 1}
         told += 1
     status = settled(up, told)
+    for _ in range(600):
+        charged = {f"openai/{name}": model.charged for name, model in up.fake.models.items()}
+        with sf.load_study("answers", up.storage) as study:
+            log = study.log().filter(pl.col("reward").is_not_null())
+        booked = dict(log.group_by("arm").agg(pl.col("cost").sum()).iter_rows())
+        if all(booked.get(name, 0.0) == pytest.approx(cost, abs=1e-12) for name, cost in charged.items()):
+            break
+        time.sleep(0.1)
+    assert booked == pytest.approx({name: cost for name, cost in charged.items() if cost}, abs=1e-12)
     for arm in status.arms:
         model = up.fake.models[arm.name.removeprefix("openai/")]
         assert arm.pulls == model.calls
@@ -158,9 +169,8 @@ def test_rewards_need_a_key_and_the_right_form(up: Up) -> None:
         answer = httpx.post(f"{client.base_url}/satisfice/reward", json=body, headers=key, timeout=60.0)
         # What the proxy says to whom it does not know is its own affair (without a database it is a 400 or a 500).
         assert answer.status_code >= 400 and "taken" not in answer.text
-    strange: list[Any] = [{"decision": "1"}, {"decision": "1", "reward": 7}, {"decision": "1", "reward": "x"}, [], "x"]
-    for wrong in strange:
-        assert client.post("/satisfice/reward", json=wrong).status_code == 422
+    for wrong in ({}, {"reward": 7}, {"reward": "x"}, {"reward": 1, "cost": -1}, {"reward": 1, "cost": "x"}):
+        assert client.post("/satisfice/reward", json={"decision": "1", **wrong}).status_code == 422
     answer = client.post("/satisfice/reward", json={**body, "study": "nothing"})
     assert answer.status_code == 404 and "answers" in answer.text
     many = {"rewards": [{"decision": "100000", "reward": 1}, {"decision": "x", "reward": 0}]}

@@ -16,6 +16,8 @@ from fake_openai import FakeOpenAI
 import satisfice as sf
 from satisfice.errors import InvalidReward, StorageError
 from satisfice.integrations.litellm import Satisfice, SatisficeStrategy, decision_of
+from satisfice.studies import get_storage
+from service.running import running
 from with_litellm.calls import ask, logged, run, says_yes, until
 
 Routed = Callable[..., tuple[Satisfice, Any]]
@@ -209,6 +211,27 @@ def test_a_deployment_that_rests_is_not_chosen_and_not_retired(routed: Routed, f
     assert route.route.study.arms() == {"openai/small", "openai/medium"}
 
 
+def test_a_reward_that_another_worker_was_told_gets_its_cost(routed: Routed, fake: FakeOpenAI, tmp_path: Path) -> None:
+    one, router = routed()
+
+    async def work() -> None:
+        answers = [await ask(router, f"question {i}") for i in range(10)]
+        litellm.callbacks = []
+        two, other = routed()
+        answers.append(await ask(other, "question 10"))
+        await logged()
+        for answer in answers:
+            two.tell(answer, says_yes(None, answer))
+        assert two.flush()
+        # Who made the calls knows what they have cost, and looks after a while.
+        await until(lambda: len(one.route.tickets) == 0)
+        two.close()
+
+    run(work())
+    one.close()
+    books(fake, tmp_path)
+
+
 # Sessions
 
 
@@ -383,6 +406,44 @@ def test_what_the_router_checks_afterwards_is_checked_before(routed: Routed, fak
 
     run(work())
     assert fake.models["small"].calls == 0
+
+
+def test_two_groups_have_two_studies(routed: Routed, fake: FakeOpenAI) -> None:
+    """LiteLLM takes two callbacks of one class for the same one, unless they differ."""
+    one, router = routed(["small"], reward=says_yes)
+    two = Satisfice("backup", reward=says_yes)
+    litellm.callbacks = [one, two]
+
+    async def work() -> None:
+        for _ in range(3):
+            await ask(router)
+            await router.acompletion(model="backup", messages=[{"role": "user", "content": "hello"}])
+
+    run(work())
+    assert one.counts == two.counts == {"decided": 3, "rewards": 3}
+    assert [arm.pulls for arm in two.status().arms] == [3]
+    two.close()
+
+
+def test_a_study_behind_the_service(routed: Routed, fake: FakeOpenAI, tmp_path: Path) -> None:
+    with running(get_storage(f"sqlite:///{tmp_path}/answers.db")) as up:
+        route, router = routed(["small", "medium", "large"], storage=up.url, key=up.key("admin"), reward=says_yes)
+
+        async def work() -> None:
+            for i in range(30):
+                named = {"metadata": {"session_id": f"chat {i % 4}"}} if i % 3 == 0 else {}
+                await ask(router, f"question {i}", **named)
+
+        run(work())
+        route.close()
+        assert route.counts == {"decided": 30, "rewards": 30}
+        # A second one finds it there, with other models.
+        litellm.callbacks = []
+        again, router = routed(["medium", "large"], storage=up.url, key=up.key("admin"), reward=says_yes)
+        run(ask(router, "once more"))
+        assert again.route.study.arms() == {"openai/medium", "openai/large"}
+        again.close()
+    books(fake, tmp_path)
 
 
 def test_groups_without_a_study_are_left_alone(routed: Routed, fake: FakeOpenAI) -> None:

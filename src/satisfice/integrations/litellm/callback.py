@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import itertools
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, cast
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 # The reward of an answer, from what LiteLLM logs of the call and the response; None where it is not known yet.
 Reward = Callable[[Kwargs, object], object]
+_numbers = itertools.count(1)
 # By what a call is known before it is answered.
 CALLS = ("litellm_call_id", "litellm_trace_id")
 # Seconds that the first call waits for its study to be opened.
@@ -118,6 +120,8 @@ class Satisfice(CustomLogger):
             lost_after=lost_after,
         )
         self.judge = judge
+        # LiteLLM takes two callbacks of one class for the same one where their plain attributes are the same.
+        self.name = f"satisfice-{group}-{next(_numbers)}"
         self._reward, self._failed = reward, failed
         self._pool = ThreadPoolExecutor(8, thread_name_prefix="satisfice-litellm")
         self._tasks: set[asyncio.Task[None]] = set()
@@ -196,7 +200,7 @@ class Satisfice(CustomLogger):
         eligible = await reading.eligible(model, healthy, messages, request)
         if not eligible:
             return healthy
-        call = Attempt(self.route, messages, request)
+        call = Attempt(self, messages, request)
         ticket = None
         sampled = self.route.sampled(call.session)
         if sampled:
@@ -275,7 +279,7 @@ class Satisfice(CustomLogger):
         """Says to the caller what was decided, in `response._hidden_params["satisfice"]`."""
         note = note_of(request_data)
         hidden = getattr(response, "_hidden_params", None)
-        if note is not None and note.get("study") == self.route.terms.name and isinstance(hidden, dict):
+        if note is not None and note.get("by") == self.name and isinstance(hidden, dict):
             hidden[NOTE] = {name: note[name] for name in ("study", "decision", "arm") if name in note}
 
     async def async_post_call_response_headers_hook(
@@ -299,7 +303,7 @@ class Satisfice(CustomLogger):
     def _of(self, kwargs: Kwargs) -> Ticket | None:
         """The ticket of a call that has ended, if it is the call that the decision was made for."""
         note = note_of(kwargs.get("litellm_params") or {})
-        if note is None or note.get("study") != self.route.terms.name:
+        if note is None or note.get("by") != self.name:
             return None
         about = metadata_of(kwargs.get("litellm_params") or {})
         called = (about.get("model_info") or {}).get("id") or (kwargs.get("model_info") or {}).get("id")
@@ -378,8 +382,9 @@ class Satisfice(CustomLogger):
 class Attempt:
     """One attempt of a call: its session, and which arms failed it before."""
 
-    def __init__(self, route: Route, messages: Sequence[object] | None, request: Kwargs) -> None:
-        self.request, self.route = request, route
+    def __init__(self, owner: Satisfice, messages: Sequence[object] | None, request: Kwargs) -> None:
+        route = owner.route
+        self.request, self.route, self.owner = request, route, owner
         self.field = next((field for field in FIELDS if request.get(field) is not None), "metadata")
         self.metadata: Kwargs = request.get(self.field) or {}
         self.failed = route.failures(request.get("litellm_trace_id"))
@@ -396,7 +401,8 @@ class Attempt:
 
     def note(self, what: Kwargs) -> None:
         # A copy: callers use one dictionary for many calls.
-        about = {"study": self.route.terms.name, "group": self.metadata.get("model_group"), **what}
+        who = {"study": self.route.terms.name, "by": self.owner.name}
+        about = {**who, "group": self.metadata.get("model_group"), **what}
         self.request[self.field] = {**self.metadata, NOTE: about}
         for name in CALLS:
             if isinstance(self.request.get(name), str):

@@ -9,11 +9,12 @@ satisfice:
 from __future__ import annotations
 
 import logging
+import math
 import os
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import litellm
 
@@ -76,6 +77,14 @@ def _filled(value: object) -> object:
     return value
 
 
+def _cost(said: object) -> float | None:
+    """What a caller says that a call has cost."""
+    cost = None if said is None else float(cast(float, said))
+    if cost is not None and not 0.0 <= cost < math.inf:
+        raise ValueError(f"a cost is a number of at least 0, not {said!r}")
+    return cost
+
+
 def serve(*routes: Satisfice) -> None:
     """Put `POST /satisfice/reward` and `GET /satisfice/status` on the proxy's application, behind its keys.
 
@@ -98,15 +107,18 @@ def serve(*routes: Satisfice) -> None:
         try:
             body = await request.json()
             lines = body.get("rewards", [body])
-            told = [(named(line.get("study")), str(line["decision"]), line["reward"]) for line in lines]
+            told = [
+                (named(line.get("study")), str(line["decision"]), line["reward"], _cost(line.get("cost")))
+                for line in lines
+            ]
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             form = '{"decision": "17", "reward": 1.0, "study": "answers"}, or {"rewards": [...]} of such'
             raise HTTPException(422, f"a reward is {form}; {error!r}") from error
         try:
-            for owner, _, value in told:
+            for owner, _, value, _ in told:
                 owner.route.check(value)
-            for owner, decision, value in told:
-                owner.route.tell(decision, value)
+            for owner, decision, value, cost in told:
+                owner.route.tell(decision, value, cost)
         except InvalidReward as error:
             raise HTTPException(422, str(error)) from error
         except SatisficeError as error:

@@ -55,7 +55,7 @@ class SatisficeStrategy(CustomRoutingStrategyBase):
             return own()
         try:
             healthy = healthy_of(self.router, model)
-            call = Attempt(owner.route, messages, request_kwargs)
+            call = Attempt(owner, messages, request_kwargs)
             route = owner.route
             if not route.sampled(call.session):
                 led = route.leader(healthy, call.session)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from satisfice.errors import InvalidStudy, StudyExists
 from satisfice.problem import Setting
 from satisfice.studies.leased import LeasedStudy
+from satisfice.studies.records import Outcome
 from satisfice.studies.storages import Storage
 
 SESSION_TTL = 1800.0
@@ -66,6 +67,10 @@ class Opened(Protocol):
 
     def give_back(self, decision: str) -> None:
         """Say that a decision was not used."""
+
+    def bill(self, costs: Mapping[str, float]) -> set[str]:
+        """Add what decisions have cost to those that were told without a cost, by another process; answers with
+        which were told by now."""
 
     def record(self, arm: str, reward: float, cost: float, key: str) -> None:
         """Count a decision that somebody else made."""
@@ -129,6 +134,16 @@ class StoredStudy:
     def give_back(self, decision: str) -> None:
         self.leased.unused(decision)
 
+    def bill(self, costs: Mapping[str, float]) -> set[str]:
+        numbers = {int(number): cost for number, cost in costs.items() if number.isdigit()}
+        rows = self.study._look(lambda view: view.find(list(numbers)))
+        told = {number: row for number, row in rows.items() if row.outcome == Outcome.TOLD}
+        for number, row in told.items():
+            if row.told_cost is None and row.reward is not None:
+                # The same reward again: nothing is corrected but the cost.
+                self.study.tell(number, row.reward, numbers[number], correct=True)
+        return {str(number) for number in told}
+
     def record(self, arm: str, reward: float, cost: float, key: str) -> None:
         self.study.record(arm, reward, cost, key=key)
 
@@ -183,6 +198,9 @@ class ServiceStudy:
 
     def give_back(self, decision: str) -> None:
         self.leased.unused(decision)
+
+    def bill(self, costs: Mapping[str, float]) -> set[str]:
+        return set()  # the service does not say what was told
 
     def record(self, arm: str, reward: float, cost: float, key: str) -> None:
         self.study.record(arm, reward, cost, key=key)

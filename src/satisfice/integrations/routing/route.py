@@ -7,6 +7,7 @@ threads (`Route.ask`), by whoever has no decision in stock.
 
 from __future__ import annotations
 
+import heapq
 import logging
 import math
 import random
@@ -34,6 +35,9 @@ AGAIN = 60.0
 FAILURES = 60.0
 # After a trip to the study that failed, nobody waits for another for so many seconds.
 REST = 5.0
+# Whether another process was told the reward of a call is looked at after so many seconds, then after twice as many, up
+# to the longest gap; so many calls at a time.
+FIRST_LOOK, LONGEST_GAP, LOOKS = 2.0, 300.0, 500
 
 
 class Deployments(Protocol):
@@ -90,6 +94,8 @@ class Route:
         self._compared = self._swept = self._away = 0.0
         self._said: dict[str, float] = {}
         self._failures = Recent(FAILURES)
+        self._unrewarded: list[tuple[float, str, float]] = []  # when to look whether another process was told
+        self._closing = threading.Event()
         self.notes = Recent(FAILURES)  # what was decided, by call, for whoever answers it
 
     # Choose
@@ -217,6 +223,7 @@ class Route:
             if self._opened is None:
                 if not priced:
                     raise InvalidStudy(f"no deployment of the group {self.group!r} has a known price")
+                threading.Thread(target=self._look_after, name="satisfice-route", daemon=True).start()
                 self._opened = open_study(self.terms, {arm.name: arm.guess or 0.0 for arm in priced.values()})
                 known = self._opened.arms()
                 gone = [name for name in known if name not in arms] if every is not None else []
@@ -273,6 +280,8 @@ class Route:
         if ticket.ended:
             return
         ticket.ended, ticket.cost = True, cost
+        if ticket.reward is None:
+            heapq.heappush(self._unrewarded, (time.monotonic() + FIRST_LOOK, ticket.id, FIRST_LOOK))
         self.served[ticket.arm] += 1
         self.dollars[ticket.arm] = self.dollars.get(ticket.arm, 0.0) + (cost or 0.0)
         if ticket.reward is not None:
@@ -296,13 +305,14 @@ class Route:
         """The arms that have failed a call before."""
         return cast("tuple[str, ...]", self._failures.get(trace) or ())
 
-    def tell(self, decision: str, reward: float) -> None:
-        """The reward of a decision; it goes to the study when its call has ended."""
+    def tell(self, decision: str, reward: float, cost: float | None = None) -> None:
+        """The reward of a decision; it goes to the study when its call has ended. What the call has cost is known where
+        it was made; `cost` is for others."""
         self.check(reward)
         self.counts["rewards"] += 1
         ticket = self.tickets.find(decision)
         if ticket is None:  # of another process, or of long ago
-            self.study.leased.tell(decision, float(reward))
+            self.study.leased.tell(decision, float(reward), cost)
             return
         ticket.reward = float(reward)
         if ticket.ended:
@@ -346,6 +356,37 @@ class Route:
                 self.counts["lost"] += 1
                 self.study.leased.abandon(ticket.id)
 
+    def bill(self) -> None:
+        """Tell what calls have cost whose rewards were told to another process, which does not know it."""
+        now, due = time.monotonic(), dict[str, tuple[float, float]]()
+        while self._unrewarded and self._unrewarded[0][0] <= now and len(due) < LOOKS:
+            _, number, gap = heapq.heappop(self._unrewarded)
+            ticket = self.tickets.find(number)
+            if ticket is not None and ticket.reward is None and ticket.cost is not None:
+                due[number] = ticket.cost, gap
+        if not due:
+            return
+        told = self.study.bill({number: cost for number, (cost, _) in due.items()})
+        for number, (_, gap) in due.items():
+            ticket = self.tickets.find(number)
+            if ticket is None:
+                continue
+            if number in told:
+                ticket.settled = True
+                self.tickets.drop(ticket)
+            else:
+                later = min(2.0 * gap, LONGEST_GAP)
+                heapq.heappush(self._unrewarded, (now + later, number, later))
+
+    def _look_after(self) -> None:
+        """What is done every few seconds, in a thread of its own."""
+        while not self._closing.wait(FIRST_LOOK):
+            try:
+                self.sweep()
+                self.bill()
+            except Exception as error:
+                self.problem("not billed", repr(error))
+
     # Words
 
     def problem(self, kind: str, words: str) -> None:
@@ -363,6 +404,7 @@ class Route:
 
     def close(self) -> None:
         """Send what is left, give back what was not used, and let go of the study."""
+        self._closing.set()
         if self._opened is not None:
             self._opened.close()
             self._opened = None
