@@ -33,7 +33,8 @@ def routed(fake: FakeOpenAI, tmp_path: Path) -> Iterator[Callable[..., tuple[Sat
     made: list[Satisfice] = []
 
     def make(models: list[str] | None = None, *, router: dict[str, Any] | None = None, **terms: Any) -> Any:
-        terms = {"storage": f"sqlite:///{tmp_path}/answers.db", **terms}
+        # A busy machine may take its time; a call that waits no longer is another test.
+        terms = {"storage": f"sqlite:///{tmp_path}/answers.db", "patience": 300.0, **terms}
         route = Satisfice("answers", **terms)
         made.append(route)
         litellm.callbacks = [*litellm.callbacks, route]

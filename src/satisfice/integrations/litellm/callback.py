@@ -14,13 +14,14 @@ from litellm.integrations.custom_logger import CustomLogger
 
 from satisfice.errors import InvalidStudy
 from satisfice.integrations.litellm import reading
+from satisfice.integrations.litellm.attempt import CALLS, Attempt
 from satisfice.integrations.litellm.judging import Bench
-from satisfice.integrations.litellm.reading import FIELDS, NOTE, Kwargs, metadata_of, note_of, told_of
+from satisfice.integrations.litellm.reading import NOTE, Kwargs, metadata_of, note_of, told_of
 from satisfice.integrations.routing.deployments import deployment_id
 from satisfice.integrations.routing.judge import Judge
 from satisfice.integrations.routing.opening import StudyTerms
 from satisfice.integrations.routing.route import Route
-from satisfice.integrations.routing.sessions import Session, session_of
+from satisfice.integrations.routing.sessions import Session
 from satisfice.integrations.routing.tickets import Ticket
 from satisfice.problem import BestReward, Setting
 from satisfice.studies.storages import Storage
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 # The reward of an answer, from what LiteLLM logs of the call and the response; None where it is not known yet.
 Reward = Callable[[Kwargs, object], object]
 _numbers = itertools.count(1)
-# By what a call is known before it is answered.
-CALLS = ("litellm_call_id", "litellm_trace_id")
 # Seconds that the first call waits for its study to be opened.
 OPENING = 15.0
 
@@ -208,7 +207,9 @@ class Satisfice(CustomLogger):
             if ticket is None and not self.route.away:
                 ticket = await self._trip(eligible, call.session, call.failed)
         elif not self.route.opened and not self.route.away:
-            await self._trip(eligible, None, ())
+            first = await self._trip(eligible, None, ())
+            if first is not None:  # it opened the study
+                self.route.unused(first)
         if ticket is not None:
             call.decided(ticket)
             return [d for d in eligible if deployment_id(d) in ticket.deployments]
@@ -377,33 +378,3 @@ class Satisfice(CustomLogger):
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-class Attempt:
-    """One attempt of a call: its session, and which arms failed it before."""
-
-    def __init__(self, owner: Satisfice, messages: Sequence[object] | None, request: Kwargs) -> None:
-        route = owner.route
-        self.request, self.route, self.owner = request, route, owner
-        self.field = next((field for field in FIELDS if request.get(field) is not None), "metadata")
-        self.metadata: Kwargs = request.get(self.field) or {}
-        self.failed = route.failures(request.get("litellm_trace_id"))
-        self.session: Session | None = None
-        if route.sessions is not None:
-            named = self.metadata.get("session_id") or (request.get("metadata") or {}).get("session_id")
-            said = messages if messages is not None else reading.input_of(request)
-            self.session = session_of(named or request.get("litellm_session_id"), said, request)
-
-    def decided(self, ticket: Ticket) -> None:
-        """Note a decision with the call."""
-        ticket.group, ticket.trace = self.metadata.get("model_group"), self.request.get("litellm_trace_id")
-        self.note({"decision": ticket.id, "arm": ticket.arm})
-
-    def note(self, what: Kwargs) -> None:
-        # A copy: callers use one dictionary for many calls.
-        who = {"study": self.route.terms.name, "by": self.owner.name}
-        about = {**who, "group": self.metadata.get("model_group"), **what}
-        self.request[self.field] = {**self.metadata, NOTE: about}
-        for name in CALLS:
-            if isinstance(self.request.get(name), str):
-                self.route.notes.put(self.request[name], about)

@@ -7,7 +7,8 @@ from typing import Any
 
 from litellm.types.router import CustomRoutingStrategyBase
 
-from satisfice.integrations.litellm.callback import Attempt, Satisfice
+from satisfice.integrations.litellm.attempt import Attempt
+from satisfice.integrations.litellm.callback import Satisfice
 from satisfice.integrations.litellm.reading import Kwargs, healthy_of
 from satisfice.integrations.routing.deployments import deployment_id
 
