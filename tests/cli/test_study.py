@@ -162,7 +162,7 @@ def test_repair_rebuilds_the_state_from_the_log() -> None:
         (("abandon", "answers", "x"), "'x' is not the id of a decision"),
         (
             ("create", "answers", "--arm", "a=1", "--alpha", "0.1", "--load-if-exists"),
-            "with other terms: its policy is",
+            "with other terms: its ",
         ),
         (("create", "b", "--arm", "a=1", "--alpha", "0.1", "--mature-after", "0"), "mature_after = 0.0; it must be"),
         (("replay", "answers", "--policy", "best"), "best"),

@@ -287,7 +287,8 @@ def test_an_archive_keeps_the_groups_and_the_costs(reopen: Callable[[], Storage]
     clock.now += 10.0
     assert study.archive(clock.now, tmp_path / "old.parquet") == 40
     after = study.status()
-    assert after.spending == before.spending and after.control == before.control and after.arms == before.arms
+    assert after.spending == before.spending and after.control == before.control
+    assert str(after.arms) == str(before.arms)  # an arm without rewards has the mean nan
     study.tell(study.ask().id, 1.0)
     sound(study)
 

@@ -99,9 +99,10 @@ def create(
         seed=seed,
         load_if_exists=load_if_exists,
     )
+    what = f"{study.name!r} is there" if load_if_exists else f"created {study.name!r}"
     done(
         study.config.to_dict(),
-        f"created {study.name!r}: {study.config.policy.label}, {study.config.setting}, {len(arm)} arms",
+        f"{what}: {study.config.policy.label}, {study.config.setting}, {len(arm)} arms",
         as_json,
     )
 

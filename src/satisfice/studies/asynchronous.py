@@ -16,9 +16,14 @@ from satisfice.studies.study import Study
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.figure import Figure
 
+    from satisfice.instances.sources import PandasFrame
+    from satisfice.policies import Policy
+    from satisfice.problem import Setting
     from satisfice.studies.audit import Audit
     from satisfice.studies.explain import Explanation
+    from satisfice.studies.replaying import Replay
     from satisfice.studies.status import Status, Verdict
 
 P = ParamSpec("P")
@@ -189,6 +194,21 @@ class AsyncStudy:
     async def export(self, path: str | Path) -> Path:
         """`Study.export`."""
         return await self._call(self.study.export, path)
+
+    async def plot(self, path: str | Path | None = None) -> Figure:
+        """`Study.plot`."""
+        return await self._call(self.study.plot, path)
+
+    async def replay(
+        self,
+        log: Study | pl.DataFrame | PandasFrame | str | Path | None = None,
+        *,
+        policy: str | Policy | type[Policy] | None = None,
+        setting: Setting | None = None,
+        seed: int = 0,
+    ) -> Replay:
+        """`Study.replay`."""
+        return await self._call(self.study.replay, log, policy=policy, setting=setting, seed=seed)
 
     async def set_cost(self, arm: str, cost: float) -> bool:
         """`Study.set_cost`."""

@@ -85,7 +85,8 @@ class Config:
 
     def same_as(self, other: Config, *, seed: bool) -> None:
         """Raise `InvalidStudy` where the terms of a study that is there already are others."""
-        for field in fields(self):
+        # The policy comes last: `worth` and `confidence` are parameters of it, too, and were perhaps what was given.
+        for field in sorted(fields(self), key=lambda field: field.name == "policy"):
             mine, theirs = getattr(self, field.name), getattr(other, field.name)
             if mine != theirs and (seed or field.name != "seed"):
                 raise InvalidStudy(

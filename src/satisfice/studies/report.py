@@ -191,7 +191,7 @@ def _budget(machine: Machine) -> list[str]:
     if not dear:
         return []
     name = machine.arms[leader].name
-    return [f"The budget for finding out is spent for {' and '.join(dear)}: '{name}', which would win now, is served."]
+    return [f"The budget for finding out is spent for {' and '.join(dear)}: '{name}' is served instead."]
 
 
 def make_verdict(machine: Machine, at: float) -> Verdict:

@@ -320,7 +320,7 @@ class Study(StudyChanger):
         >>> study.record("large", 1.0, cost=8.2, key="call 17").reason
         'recorded'
         """
-        call = self._call((arm, reward, cost, key, segment))
+        call = self._call(1, (arm, reward, cost, key, segment))
         return self._run(lambda tx: self._record(tx, [call]))[0]
 
     def record_many(self, calls: Iterable[Sequence[object]]) -> int:
@@ -337,19 +337,20 @@ class Study(StudyChanger):
         >>> study.record_many([("small", 0.0), ("large", 1.0, 8.2)])
         2
         """
-        wanted = [self._call(call) for call in calls]
+        wanted = [self._call(number, call) for number, call in enumerate(calls, 1)]
         if not wanted:
             return 0
         made = self._run(lambda tx: self._record(tx, wanted))
         return sum(decision.reason == Reason.RECORDED for decision in made)
 
-    def _call(self, call: Sequence[object]) -> tuple[str, float, float | None, Whom]:
+    def _call(self, number: int, call: Sequence[object]) -> tuple[str, float, float | None, Whom]:
         if not 2 <= len(call) <= 5:
             raise InvalidReward(
                 f"{shown(call)} is no call: an arm, a reward, a cost, a key and a segment, such as ('small', 1.0)"
             )
         arm, reward, cost, key, segment = (*call, None, None, None)[:5]
-        value, paid = self._reward(0, cast(float, reward)), self._cost(0, cast("float | None", cost))
+        value = self._reward(number, cast(float, reward), "call")
+        paid = self._cost(number, cast("float | None", cost), "call")
         return cast(str, arm), value, paid, Whom(key=cast("str | None", key), segment=cast("str | None", segment))
 
     def _record(self, tx: Transaction, calls: Iterable[tuple[str, float, float | None, Whom]]) -> list[Decision]:
@@ -357,11 +358,14 @@ class Study(StudyChanger):
         if machine.ended:
             raise self._ended()
         made = []
-        for arm, value, paid, whom in calls:
+        for number, (arm, value, paid, whom) in enumerate(calls, 1):
             known = tx.of_key(whom.key) if whom.key is not None else []
             if known:
                 made.append(_decision(machine, known[0], Reason.KEY))
                 continue
+            if arm not in (record.name for record in machine.arms):
+                names = ", ".join(record.name for record in machine.arms)
+                raise InvalidStudy(f"call {number} is of an arm {shown(arm)}; the study has {names}", parameter="arm")
             row = note(tx, machine.index(arm), whom, now)
             tx.add_entries([row.becomes(Outcome.TOLD, value, paid, now, row.id)])
             made.append(_decision(machine, row, Reason.RECORDED))
@@ -443,7 +447,7 @@ class Study(StudyChanger):
 
     # Pieces
 
-    def _reward(self, number: int, reward: float) -> float:
+    def _reward(self, number: int, reward: float, what: str = "decision") -> float:
         config = self._ledger.config
         try:
             value = float(reward)
@@ -452,11 +456,11 @@ class Study(StudyChanger):
         known = value in (config.low, config.high) if config.binary else config.low <= value <= config.high
         if not known:
             how = "{:g} or {:g}" if config.binary else "numbers from {:g} to {:g}"
-            what = how.format(config.low, config.high)
-            raise InvalidReward(f"reward = {shown(reward)} of decision {number}; this study takes {what}")
+            taken = how.format(config.low, config.high)
+            raise InvalidReward(f"reward = {shown(reward)} of {what} {number}; this study takes {taken}")
         return value
 
-    def _cost(self, number: int, cost: float | None) -> float | None:
+    def _cost(self, number: int, cost: float | None, what: str = "decision") -> float | None:
         if cost is None:
             return None
         least, most = self.config.cost_range or (0.0, math.inf)
@@ -465,8 +469,8 @@ class Study(StudyChanger):
         except (TypeError, ValueError):
             value = math.nan
         if not (math.isfinite(value) and least <= value <= most):
-            what = "finite numbers of at least 0" if most == math.inf else f"numbers from {least:g} to {most:g}"
-            raise InvalidReward(f"cost = {shown(cost)} of decision {number}; this study takes {what}", parameter="cost")
+            taken = "finite numbers of at least 0" if most == math.inf else f"numbers from {least:g} to {most:g}"
+            raise InvalidReward(f"cost = {shown(cost)} of {what} {number}; this study takes {taken}", parameter="cost")
         return value
 
     def _without(self, machine: Machine, exclude: Iterable[str], available: Iterable[str] | None) -> Sequence[int]:
