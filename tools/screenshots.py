@@ -1,6 +1,7 @@
 """Pictures of every screen of the dashboard, light and dark, on a phone and on a desk: `make screenshots`.
 
-`python tools/screenshots.py [FOLDER]`: into `screenshots` by default. The studies are those of `satisfice demo`, some
+`python tools/screenshots.py [FOLDER] [--docs]`: into `screenshots` by default; with --docs, the three pictures of the
+documentation are made from them, too. The studies are those of `satisfice demo`, some
 minutes after its start. Needs chromium and Playwright.
 """
 
@@ -13,6 +14,7 @@ import time
 from pathlib import Path
 
 import uvicorn
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from satisfice.service import create_app
@@ -27,7 +29,8 @@ SIZES = {"phone": (360, 780), "desk": (1440, 900)}
 
 def main() -> None:
     """All pictures."""
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "screenshots")
+    names = [word for word in sys.argv[1:] if word != "--docs"]
+    folder = Path(names[0] if names else "screenshots")
     folder.mkdir(parents=True, exist_ok=True)
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
@@ -77,6 +80,30 @@ def main() -> None:
         browser.close()
     server.should_exit = True
     print(f"written to {folder}")
+    if "--docs" in sys.argv:
+        document(folder, Path(__file__).parent.parent / "docs" / "images")
+
+
+def document(folder: Path, target: Path) -> None:
+    """The pictures of the documentation: parts of screens, in few colours."""
+
+    def part(name: str, box: tuple[int, int, int, int]) -> Image.Image:
+        return Image.open(folder / f"{name}.png").convert("RGB").crop(box)
+
+    def save(picture: Image.Image, name: str) -> None:
+        small = picture.quantize(200, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+        small.save(target / f"{name}.png", optimize=True)
+        print(f"{target / name}.png: {(target / f'{name}.png').stat().st_size / 1e3:.0f} kB")
+
+    desk = (0, 0, 1440, 1280)
+    for name, source in (("dashboard-study", "study-desk-light"), ("dashboard-time", "time-desk-dark")):
+        save(part(source, desk).resize((1080, 960), Image.Resampling.LANCZOS), name)
+    sheet = Image.new("RGB", (1120, 780), "white")
+    for place, (name, top) in enumerate(
+        (("studies-phone-light", 0), ("proved-phone-dark", 0), ("proved-phone-light", 780))
+    ):
+        sheet.paste(part(name, (0, top, 360, top + 780)), (380 * place, 0))
+    save(sheet, "dashboard-phone")
 
 
 if __name__ == "__main__":

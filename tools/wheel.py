@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 import venv
 from pathlib import Path
 
@@ -29,7 +31,7 @@ def main() -> None:
         say(f"built and checked {wheel.name} ({wheel.stat().st_size / 1e6:.1f} MB) and {source.name}")
         venv.create(Path(room, "env"), with_pip=True)
         binaries = Path(room, "env", "Scripts" if os.name == "nt" else "bin")
-        call(binaries / "python", "-m", "pip", "install", "--quiet", f"{wheel}[live]")
+        call(binaries / "python", "-m", "pip", "install", "--quiet", f"{wheel}[serve]")
         say("installed into an empty environment")
         elsewhere = Path(room, "elsewhere")
         elsewhere.mkdir()
@@ -59,6 +61,29 @@ def use(binaries: Path, folder: Path) -> None:
     assert sum(arm["pulls"] for arm in status["arms"]) == 3, status
     satisfice(*(word.format("check") for word in study))
     say("satisfice study: created, asked, told, checked")
+    pages(binaries, folder)
+
+
+def pages(binaries: Path, folder: Path) -> None:
+    """The dashboard, with the files that it needs, from the wheel."""
+    words = [str(binaries / "satisfice"), "serve", "--storage", STORAGE, "--port", "0", "--no-auth"]
+    server = subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert server.stdout is not None
+        address = re.findall(r"http://\S+", server.stdout.readline())[0]
+
+        def get(path: str) -> str:
+            with urllib.request.urlopen(address + path, timeout=120) as answer:
+                return str(answer.read().decode())
+
+        page = get("/studies/answers")
+        assert "3 decisions" in page and "small" in page, page
+        files = re.findall(r'(?:src|href)="(/static/[^"]+)"', get("/studies/answers/time"))
+        assert len(files) == 6 and all(len(get(path)) > 100 for path in files), files
+    finally:
+        server.terminate()
+        server.wait(timeout=60)
+    say("satisfice serve: the dashboard and its files")
 
 
 def call(*words: object, folder: Path | None = None) -> str:

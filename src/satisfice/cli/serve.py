@@ -51,7 +51,7 @@ def serve(
     opened.close()
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{place.getsockname()[1]}{settings.root_path}"
-    typer.echo(f"satisfice serves at {address} (the API: {address}/openapi.json)")
+    typer.echo(f"satisfice serves at {address} (a dashboard there, the API: {address}/openapi.json)")
     if key is not None:
         typer.echo(f"the first admin key, shown this once: {key}")
     elif not settings.auth:
