@@ -158,7 +158,8 @@ def test_what_a_failure_is_worth(routed: Routed, fake: FakeOpenAI, failed: Any, 
 def test_models_come_and_go_while_it_runs(
     routed: Routed, fake: FakeOpenAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("satisfice.integrations.routing.route.COMPARE", 0.0)  # every call looks
+    monkeypatch.setattr("satisfice.integrations.routing.route.COMPARE", 0.0)
+    monkeypatch.setattr("satisfice.integrations.routing.route.FIRST_LOOK", 0.01)
     route, router = routed(["small", "medium"], reward=says_yes)
 
     def arms() -> set[str]:
@@ -177,7 +178,7 @@ def test_models_come_and_go_while_it_runs(
         for i in range(20):
             await ask(router, f"three {i}")
         assert fake.models["small"].calls == before
-        assert arms() == {"medium", "large"}
+        await until(lambda: arms() == {"medium", "large"})
 
     run(work())
     route.close()

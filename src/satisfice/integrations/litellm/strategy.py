@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import random
 from typing import Any
 
 from litellm.types.router import CustomRoutingStrategyBase
@@ -52,7 +53,7 @@ class SatisficeStrategy(CustomRoutingStrategyBase):
             request_kwargs=request_kwargs,
         )
         owner = self._routes.get(model)
-        if owner is None or specific_deployment or request_kwargs is None:
+        if owner is None or specific_deployment or request_kwargs is None or owner.route.away:
             return own()
         try:
             healthy = healthy_of(self.router, model)
@@ -62,12 +63,13 @@ class SatisficeStrategy(CustomRoutingStrategyBase):
                 led = route.leader(healthy, call.session)
                 if led is not None:
                     call.note({"arm": led[0]})
-                    return next(d for d in healthy if deployment_id(d) in led[1])
+                    return random.choice([d for d in healthy if deployment_id(d) in led[1]])
             ticket = route.ready(healthy, call.session, call.failed) or route.ask(healthy, call.session, call.failed)
             if ticket is None:
                 return own()
             call.decided(ticket)
-            return next(d for d in healthy if deployment_id(d) in ticket.deployments)
+            return random.choice([d for d in healthy if deployment_id(d) in ticket.deployments])
         except Exception as error:
+            owner.route.missed()
             owner.route.problem("no decision", f"the router chooses by itself: {error!r}")
             return own()

@@ -89,6 +89,8 @@ class Route:
         self._lookup, self._everything, self._tokens = lookup, everything, tokens
         self._arms: dict[str, Arm] = {}
         self._arm_of: dict[str, str] = {}
+        self._healthy: Sequence[Deployment] = ()  # as of the last call
+        self._unknown = False  # whether it had a deployment that was not known
         self._opened: Opened | None = None
         self._lock, self._random = threading.Lock(), random.Random()
         self._compared = self._swept = self._away = 0.0
@@ -124,10 +126,11 @@ class Route:
     def ready(self, healthy: Sequence[Deployment], session: Session | None, failed: Collection[str]) -> Ticket | None:
         """A ticket that needs no trip to the study; None where it takes one. It never waits."""
         now = time.monotonic()
-        if self._opened is None or now - self._compared > COMPARE:
+        if self._opened is None:
             return None
+        self._healthy = healthy
         arms = self._playable(healthy, failed)
-        if not arms:
+        if not arms or self._unknown:
             return None
         if session is not None and self.sessions is not None:
             kept = self.sessions.find(session)
@@ -146,9 +149,8 @@ class Route:
 
     def ask(self, healthy: Sequence[Deployment], session: Session | None, failed: Collection[str]) -> Ticket | None:
         """A ticket by a trip to the study, in a thread; None where none of these deployments has an arm."""
-        if self._opened is None or time.monotonic() - self._compared > COMPARE:
+        if self._opened is None or self._unknown:
             self.compare(healthy)
-        self.sweep()
         found = self.ready(healthy, session, failed)
         if found is not None:
             return found
@@ -204,7 +206,7 @@ class Route:
             number = deployment_id(deployment)
             arm = self._arm_of.get(number)
             if arm is None:
-                self._compared = 0.0  # a deployment that is new: the next comparison is due
+                self._unknown = True  # a deployment that is new: a comparison is due
             elif arm:
                 found.setdefault(arm, []).append(number)
         left = {arm: frozenset(ids) for arm, ids in found.items() if arm not in failed}
@@ -215,7 +217,7 @@ class Route:
     def compare(self, healthy: Sequence[Deployment]) -> None:
         """Open the study if that was not done yet, and bring its arms up to date with the deployments of the group."""
         with self._lock:
-            if self._opened is not None and time.monotonic() - self._compared <= COMPARE:
+            if self._opened is not None and not self._unknown and time.monotonic() - self._compared < COMPARE:
                 return
             every = self._everything(self.group, healthy)
             arms = read_arms(every if every is not None else healthy, self._lookup, self._tokens)
@@ -235,10 +237,10 @@ class Route:
                 arms, priced = {**self._arms, **arms}, {**self._arms, **priced}
             self._arms = priced
             self._arm_of = {number: arm.name for arm in priced.values() for number in arm.ids}
-            for arm in arms.values():  # those without a price have no arm, and are not compared again and again
-                for number in arm.ids:
-                    self._arm_of.setdefault(number, "")
-            self._compared = time.monotonic()
+            # Those without a price have no arm, and are not compared again and again.
+            for number in (*(n for arm in arms.values() for n in arm.ids), *map(deployment_id, healthy)):
+                self._arm_of.setdefault(number, "")
+            self._unknown, self._compared = False, time.monotonic()
 
     def _priced(self, arms: Mapping[str, Arm]) -> dict[str, Arm]:
         """The arms that have a price; the others are refused, and it is said loudly."""
@@ -384,6 +386,8 @@ class Route:
             try:
                 self.sweep()
                 self.bill()
+                if self._opened is not None:
+                    self.compare(self._healthy)
             except Exception as error:
                 self.problem("not billed", repr(error))
 
