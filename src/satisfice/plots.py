@@ -90,10 +90,11 @@ def style() -> Iterator[None]:
 def new_figure(rows: int = 1, columns: int = 1, width: float = 6.4, height: float = 4.2) -> tuple[Figure, list[Axes]]:
     """A figure that needs no display, and its axes row by row; the sizes (inches) are of one panel."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+
+    from satisfice.notebook import Picture
 
     with style():
-        figure = Figure(figsize=(width * columns, height * rows))
+        figure = Picture(figsize=(width * columns, height * rows))
         FigureCanvasAgg(figure)
         axes = figure.subplots(rows, columns, squeeze=False)
         return figure, [ax for row in axes for ax in row]

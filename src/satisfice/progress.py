@@ -31,7 +31,8 @@ def progress_bar(
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.table import Column
 
-    console = console or rich_console.Console(stderr=True)
+    # In a notebook Rich would want ipywidgets; plain text on the error stream works everywhere.
+    console = console or rich_console.Console(stderr=True, force_jupyter=False)
     elapsed = [TimeElapsedColumn(), TextColumn("elapsed,")] if console.width >= ROOM_FOR_ELAPSED else []
     times: list[ProgressColumn] = [*elapsed, TimeRemainingColumn(), TextColumn("left")]
     # A time takes 7 characters, and every column one more for the space after it.

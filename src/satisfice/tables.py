@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Collection, Sequence
+from html import escape
 
 GAP = 2
 LEAST = 16  # columns of text are not broken into less than this
@@ -136,3 +137,19 @@ def fill(text: str, width: int | None) -> str:
     for line in text.split("\n"):
         lines += textwrap.wrap(line, max(width, 8), break_long_words=False, break_on_hyphens=False) or [""]
     return "\n".join(lines)
+
+
+def html(rows: Sequence[Sequence[str]], *sentences: str) -> str:
+    """A table, whose first row is its head, and sentences above it, for a notebook.
+
+    Examples
+    --------
+    >>> html([("arm", "mean"), ("<b>", "0.5")], "One arm.")
+    '<p>One arm.</p><table><tr><th>arm</th><th>mean</th></tr><tr><td>&lt;b&gt;</td><td>0.5</td></tr></table>'
+    """
+    lines = [
+        "".join(f"<{mark}>{escape(cell)}</{mark}>" for cell in row)
+        for row, mark in zip(rows, ["th", *["td"] * (len(rows) - 1)], strict=True)
+    ]
+    said = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences if sentence)
+    return said + (f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>" if rows else "")

@@ -17,6 +17,7 @@ from satisfice.bounds.layout import reference_arm, snap
 from satisfice.bounds.terms import Term, largest, times
 from satisfice.errors import InvalidInstance
 from satisfice.problem import TOLERANCE, Floats, Instance, Setting
+from satisfice.tables import html
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,13 @@ class LowerBound:
     cases: tuple[Term, ...]  # the two ways in which the reference or best arm could change the answer
     cost_regret: float  # per log T, implied by the pulls
     quality_regret: float  # per log T, implied by the pulls
+
+    def _repr_html_(self) -> str:
+        """The pulls of every arm and both regrets, in a notebook."""
+        rows = [("arm", "role", "pulls per log T")]
+        rows += [(str(i), role, f"{self.pulls[i]:.4g}") for i, role in enumerate(self.roles)]
+        regrets = f"cost regret {self.cost_regret:.4g}, quality regret {self.quality_regret:.4g} per log T"
+        return html(rows, f"{self.family} rewards: {regrets}")
 
 
 def lower(instance: Instance, setting: Setting, family: Family | None = None, sigma: float | None = None) -> LowerBound:

@@ -15,6 +15,7 @@ from satisfice.errors import InvalidPolicy
 from satisfice.limits import MAX_HORIZON, whole
 from satisfice.policies import Policy, get_policy
 from satisfice.problem import Floats, Instance, Setting
+from satisfice.tables import html
 
 THEOREMS = {
     "pe": "Theorem 3.2 (instance dependent upper bound for PE)",
@@ -44,6 +45,17 @@ class UpperBound:
     trivial_cost_regret: float
     trivial_quality_regret: float
     caveat: str = ""  # why the theorem does not apply; every term with a gap is then infinite
+
+    def _repr_html_(self) -> str:
+        """The regrets, term by term, in a notebook."""
+        rows = [("regret", "term", "at most", "what it is")]
+        for kind, total, terms in (
+            ("cost", self.cost_regret, self.cost_terms),
+            ("quality", self.quality_regret, self.quality_terms),
+        ):
+            rows.append((kind, "in all", f"{total:,.4g}", ""))
+            rows += [("", term.name, f"{term.value:,.4g}", term.reason or term.meaning) for term in terms]
+        return html(rows, f"{self.theorem}: {self.policy}, {self.horizon:,} pulls", self.caveat)
 
     @property
     def cost_regret(self) -> float:

@@ -14,6 +14,7 @@ from satisfice.errors import SatisficeError
 COMMANDS = (
     "analyse",
     "run",
+    "sweep",
     "reproduce",
     "bounds",
     "plan",

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from satisfice.problem import Floats, Instance, Setting
+from satisfice.tables import html
 
 Ints = NDArray[np.int64]
 
@@ -59,6 +60,17 @@ class Plan:
     def right(self) -> str:
         """The arm that is the right one in most draws."""
         return self.middle.names[int(np.argmax(self.shares))]
+
+    def _repr_html_(self) -> str:
+        """The right arm and the median outlook of every policy, in a notebook."""
+        rows: list[tuple[str, ...]] = [
+            ("policy", "settles", "pulls until settled", "extra cost", "lost quality", "saved per 1,000 pulls")
+        ]
+        for outlook in self.outlooks:
+            numbers = (outlook.settled, outlook.cost_regret, outlook.quality_regret, outlook.saved)
+            medians = (float(np.median(v[np.isfinite(v)])) if np.isfinite(v).any() else math.nan for v in numbers)
+            rows.append((outlook.policy, f"{outlook.share:.0%}", *(f"{value:,.3g}" for value in medians)))
+        return html(rows, self.sentence)
 
     @property
     def sentence(self) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
-from satisfice.tables import fill, layout
+from satisfice.tables import fill, html, layout
 from satisfice.words import plain
 
 
@@ -68,6 +69,10 @@ class Verdict:
 
     def __str__(self) -> str:
         return self.sentence
+
+    def _repr_html_(self) -> str:
+        """The sentence and what was refuted, in a notebook."""
+        return html([], self.sentence, *map(str, self.refuted))
 
 
 @dataclass(frozen=True)
@@ -179,10 +184,13 @@ class Status:
     def __str__(self) -> str:
         return self.text()
 
-    def text(self, width: int | None = None) -> str:
-        """Everything in words, in lines of at most so many characters."""
+    def _repr_html_(self) -> str:
+        """The verdict, every arm and the money, in a notebook."""
+        return html(self._rows(), self.verdict.sentence, _money(self.spending), *self.warnings)
+
+    def _rows(self) -> Sequence[tuple[str, ...]]:
         head = ("arm", "cost", "pulls", "pending", "mean", "interval", "spent", "verdict")
-        rows = [head] + [
+        return [head] + [
             (
                 arm.name,
                 f"{arm.cost:g}",
@@ -195,7 +203,10 @@ class Status:
             )
             for arm in self.arms
         ]
-        table = layout(rows, width, left=(0, 7), droppable=(3, 6, 5))
+
+    def text(self, width: int | None = None) -> str:
+        """Everything in words, in lines of at most so many characters."""
+        table = layout(self._rows(), width, left=(0, 7), droppable=(3, 6, 5))
         title = f"{self.study}: {self.policy}, {self.setting}, confidence {self.confidence:g}"
         state = " (ended)" if self.ended else " (paused)" if self.paused else ""
         said = [str(refutation) for refutation in self.verdict.refuted]
