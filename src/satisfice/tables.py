@@ -149,7 +149,7 @@ def html(rows: Sequence[Sequence[str]], *sentences: str) -> str:
     """
     lines = [
         "".join(f"<{mark}>{escape(cell)}</{mark}>" for cell in row)
-        for row, mark in zip(rows, ["th", *["td"] * (len(rows) - 1)], strict=True)
+        for row, mark in zip(rows, ["th", *["td"] * len(rows)], strict=False)
     ]
     said = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences if sentence)
     return said + (f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>" if rows else "")
