@@ -234,7 +234,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """MkDocs: links out of docs/ lead to the page that the file is on the site."""
     depth = page.file.src_uri.count("/")
     for name, target in ELSEWHERE.items():
-        markdown = re.sub(rf"\]\((?:\.\./)+{re.escape(name)}/?\)", f"]({'../' * depth}{target})", markdown)
+        markdown = re.sub(rf"\]\((?:\.\./)+{re.escape(name)}[^)]*\)", f"]({'../' * depth}{target})", markdown)
     return markdown
 
 

@@ -37,7 +37,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "simulation.segments": ("SegmentedResult", "simulate_segments"),
     "segments": ("SegmentedInstance", "load_segments"),
     "simulation.comparing": ("Comparison",),
-    "simulation.sweeping": ("Sweep", "sweep"),
+    "simulation.sweeping": ("Sweep", "SweepPoint", "sweep"),
     "simulation.results": ("Terms",),
     "bounds": ("LowerBound", "OrderOptimality", "UpperBound"),
     "bounds.terms": ("Term",),

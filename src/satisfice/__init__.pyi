@@ -81,6 +81,7 @@ from satisfice.simulation.results import Terms as Terms
 from satisfice.simulation.segments import SegmentedResult as SegmentedResult
 from satisfice.simulation.segments import simulate_segments as simulate_segments
 from satisfice.simulation.sweeping import Sweep as Sweep
+from satisfice.simulation.sweeping import SweepPoint as SweepPoint
 from satisfice.simulation.sweeping import sweep as sweep
 from satisfice.studies import ArmStatus as ArmStatus
 from satisfice.studies import Decision as Decision

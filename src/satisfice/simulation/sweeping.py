@@ -34,7 +34,7 @@ Report = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)
-class Point:
+class SweepPoint:
     """One combination: the values that are swept, and one policy's results there."""
 
     values: dict[str, Value]
@@ -46,7 +46,7 @@ class Sweep:
     """The results of every combination and policy."""
 
     swept: tuple[str, ...]
-    points: tuple[Point, ...]
+    points: tuple[SweepPoint, ...]
 
     def to_polars(self) -> pl.DataFrame:
         """One row per combination, policy and regret: mean, standard error and the rest of a summary; flat."""
@@ -161,7 +161,7 @@ def sweep(
     for cell in cells:
         found = known[cell.file]
         assert found is not None
-        points.append(Point(dict(cell.values), found))
+        points.append(SweepPoint(dict(cell.values), found))
     return Sweep(tuple(over), tuple(points))
 
 
