@@ -64,7 +64,9 @@ def reset() -> None:
 
 def by_satisfice(fake: FakeOpenAI, folder: Path) -> tuple[Any, Satisfice]:
     # The five lines of the README.
-    route = Satisfice("answers", storage=f"sqlite:///{folder}/answers.db", alpha=ALPHA, reward=right, seed=1)
+    route = Satisfice(
+        "answers", storage=f"sqlite:///{folder}/answers.db", alpha=ALPHA, reward=right, seed=1, patience=60.0
+    )
     litellm.callbacks = [route]
     router = litellm.Router(model_list=fake.deployments("answers"))
     return router, route
