@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-again test-litellm lint format wheel bench bench-regret bench-studies bench-traffic bench-verdicts bench-segments bench-service bench-dashboard screenshots bench-data \
+.PHONY: demo test test-again test-litellm lint format wheel bench bench-regret bench-drift bench-studies bench-traffic bench-verdicts bench-segments bench-service bench-dashboard screenshots bench-data \
 	service-long torture clean
 .DEFAULT_GOAL := demo
 
@@ -80,6 +80,9 @@ bench: $(VENV)/.installed-dev
 bench-regret: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/regret.py
 	$(BIN)/python benchmarks/reliability.py
+
+bench-drift: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/drift.py
 
 bench-studies: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/studies.py

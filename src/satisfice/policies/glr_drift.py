@@ -13,7 +13,7 @@ from satisfice.changes import SIZE, begin, view, watch, where
 from satisfice.errors import InvalidPolicy
 from satisfice.policies.contract import SWEEP, Lease, Problem, State
 from satisfice.policies.glr import GLR
-from satisfice.policies.looks import NEVER, gaps_of, leader_of, means_of, price_of, surprised
+from satisfice.policies.looks import NEVER, affordable, gaps_of, leader_of, means_of, price_of, surprised
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -35,14 +35,15 @@ class Own(NamedTuple):
     asked: Ints  # (1,) when to ask for looks again
     changes: Ints  # (1,) alarms so far
     looking: Ints  # (1,) whether the last lease was a look
-    rest: Floats  # (1,) what all but looks has cost, by the means at that time
+    spent: Floats  # (1,) what looks have cost, by the means at that time,
+    rest: Floats  # (1,) and what all else has
 
 
 def parts_of(problem: Problem, state: State) -> tuple[State, Own, Floats]:
     """The state of GLR, what the rule remembers besides, and the watches."""
     arms = len(problem.costs)
     ints, floats = state.ints, state.floats
-    i, f = len(ints) - 2 * arms - 5, len(floats) - SIZE * arms - 1
+    i, f = len(ints) - 2 * arms - 5, len(floats) - SIZE * arms - 2
     own = Own(
         ints[i : i + arms],
         ints[i + arms : i + 2 * arms],
@@ -52,6 +53,7 @@ def parts_of(problem: Problem, state: State) -> tuple[State, Own, Floats]:
         ints[i + 2 * arms + 3 : i + 2 * arms + 4],
         ints[i + 2 * arms + 4 : i + 2 * arms + 5],
         floats[f + SIZE * arms : f + SIZE * arms + 1],
+        floats[f + SIZE * arms + 1 : f + SIZE * arms + 2],
     )
     return State(state.pulls, state.totals, ints[:i], floats[:f]), own, floats[f : f + SIZE * arms]
 
@@ -95,7 +97,7 @@ class GLRDrift(GLR):
 
     def memory(self, arms: int) -> tuple[int, int]:
         ints, floats = super().memory(arms)
-        return ints + 2 * arms + 5, floats + SIZE * arms + 1
+        return ints + 2 * arms + 5, floats + SIZE * arms + 2
 
     @staticmethod
     def start(problem: Problem, state: State) -> None:
@@ -129,7 +131,9 @@ class GLRDrift(GLR):
         arms = len(problem.costs)
         means = means_of(state.pulls, state.totals)
         lost = pulls * price_of(problem, means, leader_of(problem, means), arm)
-        if not own.looking[0]:
+        if own.looking[0]:
+            own.spent[0] += lost
+        else:
             own.rest[0] += lost
         born = own.born[arm]
         share = 0.95 / arms if born == 0 else 0.3 / (math.pi * born) ** 2
@@ -153,13 +157,14 @@ def look(problem: Problem, state: State, own: Own, watches: Floats, t: int) -> i
     means = means_of(state.pulls, state.totals)
     leader = leader_of(problem, means)
     gaps = gaps_of(problem, means, leader, t, problem.params.changes, own.rest[0])
+    rich = affordable(own.spent[0], own.rest[0])
     soonest = t + SOON
     for k in range(len(problem.costs)):
         if k == leader or state.pulls[k] == 0:
             continue
-        if surprised(problem, means, leader, k, view(watches, k)):
+        if surprised(problem, means, leader, k, view(watches, k), rich):
             return k
-        if gaps[k] < NEVER:
+        if rich and gaps[k] < NEVER:
             due = own.last[k] + int(gaps[k])
             if due <= t:
                 return k

@@ -8,7 +8,8 @@ much up to any time as the horizon would have. And looks are so rare at least th
 `FREE` and a share of what all else has cost.
 
 When a look is a surprise, the next one follows at once, as long as the bets on a change that matters stand above
-`SURPRISE` nats (`satisfice.changes.nats`). So a change costs some looks that are far between, and then some in a row.
+`SURPRISE` nats (`satisfice.changes.nats`), and above `SURE` nats where looks have cost all that they may. So a change
+costs some looks that are far between, and then some in a row.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ Ints = NDArray[np.int64]
 
 NEVER = 1 << 60
 EAGER = 2.0
-SURPRISE = 1.5
+SURPRISE, SURE = 1.5, 4.0
 # Looks are at least so far apart, unless one was a surprise.
 NEAREST = 40.0
 # What looks may cost in all, in units of reward, and that as a share of what all else has cost.
-FREE, SHARE = 60.0, 0.15
+FREE, SHARE = 60.0, 0.1
 
 
 def means_of(pulls: Ints, totals: Floats) -> Floats:
@@ -130,11 +131,17 @@ def gaps_of(problem: Problem, means: Floats, leader: int, t: int, changes: float
     return gaps
 
 
-def surprised(problem: Problem, means: Floats, leader: int, k: int, memory: Watch) -> bool:
+def affordable(spent: float, lost: float) -> bool:
+    """Whether looks that have cost so much may cost more, where all else has cost `lost`."""
+    return spent <= FREE + SHARE * lost
+
+
+def surprised(problem: Problem, means: Floats, leader: int, k: int, memory: Watch, rich: bool) -> bool:
     """Whether the last looks at arm `k` speak for a change that matters."""
+    enough = SURPRISE if rich else SURE
     bar, mean = bar_of(problem, means), means[k]
     if problem.costs[k] < problem.costs[leader] and mean < bar:
         top = min(bar, 0.999)
         need = math.log(top / (1.0 - top)) - math.log(mean / (1.0 - mean))
-        return nats(memory, True, 0.5 * need) > SURPRISE
-    return max(nats(memory, True, 0.8), nats(memory, False, 0.8)) > SURPRISE
+        return nats(memory, True, 0.5 * need) > enough
+    return max(nats(memory, True, 0.8), nats(memory, False, 0.8)) > enough

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from satisfice.changes import new_watch
-from satisfice.policies.looks import NEVER, gaps_of, leader_of, means_of, price_of, surprised
+from satisfice.policies.looks import NEVER, affordable, gaps_of, leader_of, means_of, price_of, surprised
 
 if TYPE_CHECKING:
     from satisfice.studies.machine import Machine
@@ -27,6 +27,7 @@ class Looking:
         self.machine = machine
         self.last: dict[int, int] = {}  # per arm: how many decisions there were when it was asked for last
         self.following = 0  # after how many decisions a look may be due
+        self.spent = 0.0  # what looks have cost, by the means at that time
 
     def due(self) -> int | None:
         """The arm that should be looked at with the next decision."""
@@ -38,25 +39,27 @@ class Looking:
         leader = leader_of(problem, means)
         lost = sum(int(n) * price_of(problem, means, leader, k) for k, n in enumerate(state.pulls))
         gaps = gaps_of(problem, means, leader, machine.t, CHANGES, lost)
-        soonest = machine.decisions + SOON
+        rich, soonest = affordable(self.spent, lost - self.spent), machine.decisions + SOON
         for k, i in enumerate(machine.order):
             arm = machine.arms[i]
             if k == leader or not arm.seen or i in machine.resting or gaps[k] >= NEVER:
                 continue
             # What was asked for is waited for, before one more is asked for because of a surprise.
-            if arm.pending <= 0 and surprised(problem, means, leader, k, arm.watch or new_watch()):
-                return i
+            surprise = arm.pending <= 0 and surprised(problem, means, leader, k, arm.watch or new_watch(), rich)
             due = self.last.get(i, 0) + int(gaps[k])
-            if due <= machine.decisions:
+            if surprise or (rich and due <= machine.decisions):
+                self.spent += price_of(problem, means, leader, k)
                 return i
-            soonest = min(soonest, due)
+            soonest = min(soonest, max(due, machine.decisions + 1))
         self.following = soonest
         return None
 
     def to_dict(self) -> list[object]:
         """The notes as plain data."""
-        return [list(item) for item in self.last.items()]
+        return [self.spent, *(list(item) for item in self.last.items())]
 
     def from_dict(self, data: object) -> None:
         """The notes from the data of `to_dict`."""
-        self.last = dict(cast("list[tuple[int, int]]", data))
+        if data:
+            self.spent, *pairs = cast("list[object]", data)  # type: ignore[assignment]
+            self.last = dict(cast("list[tuple[int, int]]", pairs))

@@ -1,0 +1,224 @@
+"""Worlds that change: regret against baselines and an oracle, false alarms, and how soon a change is noticed.
+
+    python benchmarks/drift.py [--runs 100] [--quick] [--part worlds|steady|alarms|delays] [--out results/drift]
+
+Worlds: six of 100,000 pulls (three arms, subsidized best reward), dynamic regret in units of the largest cost. The
+oracle is `glr` that begins anew, with nothing known, whenever the right arm or a cost changes, and knows how long that
+lasts. Steady: cells of the paper's grid, in which nothing changes, `glr-drift` against `glr`. Alarms: runs of 1,000,000
+pulls of one arm whose mean never changes, watched reward by reward. Delays: rewards from a change to the alarm. Two
+cores need about a quarter of an hour, most of it for the alarms; `--quick` some seconds beyond compiling.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import satisfice as sf
+from satisfice.changes import SIZE, begin, view, watch, where
+from satisfice.plots import new_figure, readable
+from satisfice.policies.compiled import compile_native
+
+HORIZON = 100_000
+SETTING = sf.BestReward(0.1)
+COSTS = [0.1, 0.4, 1.0]
+POLICIES = ("glr-drift", "glr", "discounted-ts-cs", "window-ts-cs")
+OFFSET = 100.0  # added to both sides of a ratio, so that worlds in which nothing is lost do not rule it
+PROMISE = 0.01
+
+
+def worlds() -> dict[str, sf.Instance]:
+    """The six."""
+    half, quarter = HORIZON // 2, HORIZON // 4
+
+    def arms(*means: float) -> sf.Instance:
+        return sf.Instance(COSTS, means)
+
+    war = [(quarter, [0.1, 0.4, 0.3]), (half, [0.1, 0.2, 0.3]), (3 * quarter, [0.5, 0.45, 0.3])]
+    return {
+        "certified arm falls": arms(0.95, 0.96, 0.97).changing([(half, [0.3, 0.96, 0.97])]),
+        "leader falls slightly": arms(0.88, 0.93, 0.95).changing([(half, [0.80, 0.93, 0.95])]),
+        "refuted arm rises": arms(0.6, 0.9, 0.95).changing([(half, [0.97, 0.9, 0.95])]),
+        "price war": arms(0.7, 0.9, 0.95).changing(costs=war),
+        "slow walk": arms(0.8, 0.85, 0.9).walking(0.01, every=500, horizon=HORIZON, seed=3),
+        "no change": arms(0.75, 0.9, 0.95),
+    }
+
+
+def oracle(world: sf.Instance, runs: int) -> NDArray[np.float64]:
+    """Regret of `glr` that begins anew whenever the right arm or a cost changes, and knows how long that lasts."""
+    pieces = world.pieces
+    times = [*(world.times.tolist() if isinstance(world, sf.ChangingInstance) else [0]), HORIZON]
+    firsts = [
+        p
+        for p, piece in enumerate(pieces)
+        if p == 0
+        or SETTING.optimal_arm(piece) != SETTING.optimal_arm(pieces[p - 1])
+        or piece.costs.tolist() != pieces[p - 1].costs.tolist()
+    ]
+    total = np.zeros(runs)
+    for first, last in zip(firsts, [*firsts[1:], len(pieces)], strict=True):
+        start, length = times[first], times[last] - times[first]
+        part = pieces[first]
+        if last > first + 1:
+            part = part.changing([(times[p] - start, pieces[p].means) for p in range(first + 1, last)])
+        total += sf.simulate(part, SETTING, "glr", length, runs=runs, seed=first, workers=1)["glr"].regret
+    return total
+
+
+def alarms_of(rng: np.random.Generator, mean: float, pulls: int, runs: int, delta: float) -> int:
+    """How many of so many runs without a change have an alarm."""
+    memory = view(np.zeros(SIZE), 0)
+    count = 0
+    for _ in range(runs):
+        begin(memory, 0.0, 0.0)
+        for t in range(pulls):
+            if watch(memory, 1, 1.0 if rng.random() < mean else 0.0, t, delta):
+                count += 1
+                break
+    return count
+
+
+def delays_of(
+    rng: np.random.Generator, before: float, after: float, at: int, delta: float, found: NDArray[np.float64]
+) -> None:
+    """Rewards from the change to the alarm, and by how many rewards the place of the change is missed."""
+    memory = view(np.zeros(SIZE), 0)
+    for r in range(len(found)):
+        begin(memory, 0.0, 0.0)
+        for t in range(at):
+            watch(memory, 1, 1.0 if rng.random() < before else 0.0, t, delta)
+        t = at
+        while t < at + 200_000:
+            t += 1
+            if watch(memory, 1, 1.0 if rng.random() < after else 0.0, t - 1, delta):
+                break
+        found[r, 0], found[r, 1] = t - at, where(memory).stamp - at
+
+
+def part_worlds(runs: int) -> dict[str, object]:
+    """Regret in the six worlds."""
+    print(f"dynamic regret, mean of {runs} runs (the oracle restarts glr at every change that matters)")
+    print(f"{'world':24s}" + "".join(f"{name:>18s}" for name in (*POLICIES, "oracle", "of oracle")))
+    table: dict[str, dict[str, float]] = {}
+    for name, world in worlds().items():
+        found = sf.simulate(world, SETTING, POLICIES, HORIZON, runs=runs, seed=0, workers=1)
+        row = {policy: float(found[policy].regret.mean()) for policy in POLICIES}
+        row["oracle"] = float(oracle(world, runs).mean())
+        table[name] = row
+        ratio = row["glr-drift"] / max(row["oracle"], 1e-9)
+        print(f"{name:24s}" + "".join(f"{value:18,.0f}" for value in row.values()) + f"{ratio:18.2f}", flush=True)
+    means = {
+        policy: math.exp(np.mean([math.log(row[policy] + OFFSET) for row in table.values()])) - OFFSET
+        for policy in (*POLICIES, "oracle")
+    }
+    print(f"{'geometric mean':24s}" + "".join(f"{value:18,.0f}" for value in means.values()))
+    return {"worlds": table, "geometric mean": means}
+
+
+def part_steady(runs: int) -> dict[str, object]:
+    """Cells of the paper's grid, in which nothing changes."""
+    cells = [(name, alpha, 5_000_000) for name in ("movielens", "goodreads") for alpha in (0.05, 0.1, 0.25, 0.4)]
+    cells += [(f"toy:{mean}", 0.2, 500_000) for mean in ("0.7", "0.75", "0.78")]
+    cells += [(f"llm-routing:{name}", 0.1, 200_000) for name in ("GPQA", "AIME", "MMLU-Pro", "SimpleQA")]
+    print(f"{'no change':34s}{'glr':>12s}{'glr-drift':>12s}{'ratio':>8s}")
+    table, logs = {}, []
+    for name, alpha, horizon in cells:
+        instance = sf.load_instance(name)
+        if name.startswith("llm"):
+            instance = instance.scaled_costs()
+        pair = ["glr", "glr-drift"]
+        found = sf.simulate(instance, sf.BestReward(alpha), pair, horizon, runs=runs, seed=0, workers=1)
+        one, two = (float(found[policy].regret.mean()) for policy in pair)
+        logs.append(math.log((two + OFFSET) / (one + OFFSET)))
+        table[f"{name} {alpha:g}"] = one, two
+        print(f"{name + f' {alpha:g}':34s}{one:12,.0f}{two:12,.0f}{two / max(one, 1e-9):8.2f}", flush=True)
+    mean = math.exp(float(np.mean(logs)))
+    print(f"{'geometric mean of ratios':58s}{mean:8.2f}  (with {OFFSET:g} added to both)")
+    return {"steady": table, "steady mean": mean}
+
+
+def part_alarms(runs: int, pulls: int) -> dict[str, object]:
+    """False alarms."""
+    table = {}
+    for delta in (PROMISE, 0.1):
+        for mean in (0.05, 0.5, 0.95):
+            count = compile_native(alarms_of)(np.random.default_rng(7), mean, pulls, runs, delta)
+            table[f"{delta:g} at {mean:g}"] = count / runs
+            print(f"mean {mean:4g}: {count} false alarms in {runs:,} runs of {pulls:,} rewards; promised at most "
+                  f"{delta:.0%}, {delta * runs:g}", flush=True)  # fmt: skip
+    return {"alarms": table, "alarm runs": runs, "alarm pulls": pulls}
+
+
+def part_delays(runs: int) -> dict[str, object]:
+    """How soon changes are noticed."""
+    table = {}
+    print(f"rewards until a change is noticed, of {runs} runs; promise {PROMISE:g} for three arms")
+    for before, after, at in (
+        *((0.95, 0.3, at) for at in (100, 1_000, 10_000, 100_000)),
+        *((0.3, 0.95, at) for at in (100, 10_000)),
+        *((0.88, 0.8, at) for at in (1_000, 10_000, 100_000)),
+        *((0.8, 0.76, at) for at in (10_000, 100_000)),
+    ):
+        found = np.zeros((runs, 2))
+        compile_native(delays_of)(np.random.default_rng(5), before, after, at, PROMISE * 0.95 / 3, found)
+        middle, most = np.median(found[:, 0]), np.quantile(found[:, 0], 0.95)
+        table[f"{before} -> {after} after {at}"] = float(middle), float(most)
+        print(f"{before} -> {after} after {at:7,d}: median {middle:8,.0f}, 95% within {most:8,.0f}; place missed by "
+              f"{np.median(np.abs(found[:, 1])):,.0f}", flush=True)  # fmt: skip
+    return {"delays": table}
+
+
+def draw(table: dict[str, dict[str, float]], path: Path) -> None:
+    """Regret in the worlds, as bars."""
+    figure, (ax,) = new_figure(width=8.5, height=5.0)
+    labels = [*POLICIES, "oracle"]
+    colours = dict(zip(labels, ("#0072b2", "#999999", "#e69f00", "#cc79a7", "#009e73"), strict=True))
+    for place, label in enumerate(labels):
+        at = np.arange(len(table)) + (place - 2) * 0.16
+        ax.barh(at, [max(row[label], 1.0) for row in table.values()], 0.15, color=colours[label], label=label)
+    ax.set_yticks(range(len(table)), list(table))
+    ax.invert_yaxis()
+    ax.set_xscale("log")
+    readable(ax.xaxis)
+    ax.set_xlabel("dynamic regret in 100,000 pulls (logarithmic)")
+    ax.legend(loc="upper center", bbox_to_anchor=(0.4, -0.1), ncols=5, frameon=False, fontsize=8)
+    figure.savefig(path, dpi=130, bbox_inches="tight")
+    print(f"picture: {path}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--quick", action="store_true", help="few and short runs")
+    parser.add_argument("--part", choices=("worlds", "steady", "alarms", "delays"))
+    parser.add_argument("--out", type=Path, default=Path("results/drift"))
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    file = options.out / "numbers.json"
+    numbers = json.loads(file.read_text()) if file.exists() else {}
+    runs, began = 10 if options.quick else options.runs, time.perf_counter()
+    parts = {
+        "worlds": lambda: part_worlds(runs),
+        "steady": lambda: part_steady(max(runs // 5, 2)),
+        "alarms": lambda: part_alarms(100 if options.quick else 1_000, 100_000 if options.quick else 1_000_000),
+        "delays": lambda: part_delays(runs),
+    }
+    for name, work in parts.items():
+        if options.part in (None, name):
+            numbers |= work()
+            file.write_text(json.dumps(numbers, indent=1))
+            print()
+    if "worlds" in numbers:
+        draw(numbers["worlds"], options.out / "drift.png")
+    print(f"numbers: {file}; {time.perf_counter() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
