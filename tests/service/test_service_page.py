@@ -10,17 +10,20 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import satisfice as sf
 from satisfice.cli import make_app
 from satisfice.service.routes import OPERATIONS
 from satisfice.studies import get_storage
 from service.running import STUDY, running
 
-PAGE = (Path(__file__).parents[2] / "docs" / "service.md").read_text()
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "service.md").read_text()
+README = (ROOT / "README.md").read_text()
 ADDRESS = "http://127.0.0.1:8000"
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", PAGE, flags=re.DOTALL)
+def blocks(language: str, page: str = PAGE) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page, flags=re.DOTALL)
 
 
 def test_the_python_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,6 +54,27 @@ def test_the_javascript_of_the_page_runs() -> None:
         run = subprocess.run(words, capture_output=True, text=True, timeout=600)
         assert run.returncode == 0, run.stderr
         assert client.get("/v1/studies/answers/status").json()["arms"][0]["pulls"] == 1
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
+def test_the_lines_of_the_readme_run() -> None:
+    """A study and a decision with curl; a decision and its reward in Python, and with fetch where there is Node.js."""
+    shell = next(code for code in blocks("bash", README) if "curl" in code)
+    python = next(code for code in blocks("py", README) if "sf.connect" in code)
+    (script,) = blocks("javascript", README)
+    with running(get_storage(None)) as up, up.client(up.key("admin")) as client:
+        key = up.key("admin")
+        code = shell.replace(ADDRESS, up.url).replace("sf_...", key).replace("curl ", "curl -sS ")
+        run = subprocess.run(["bash", "-c", code], capture_output=True, text=True, timeout=600)
+        assert run.returncode == 0 and '"decisions":[{"id":' in run.stdout, run.stderr
+        exec(python.replace(ADDRESS, up.url), {"KEY": key, "sf": sf})
+        told = 1
+        if shutil.which("node") is not None:
+            words = ["node", "--input-type=module", "-e", f"const key = '{key}';\n{script.replace(ADDRESS, up.url)}"]
+            run = subprocess.run(words, capture_output=True, text=True, timeout=600)
+            assert run.returncode == 0, run.stderr
+            told = 2
+        assert client.get("/v1/studies/answers/status").json()["verdict"]["rewards"] == told
 
 
 def test_every_route_and_every_option_is_on_the_page() -> None:
