@@ -181,7 +181,9 @@ def glossary() -> str:
 def changelog() -> str:
     """CHANGELOG.md, with links that work here."""
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    return re.sub(r"\]\(docs/", "](../", text)
+    there = {path.name for path in (ROOT / "docs").glob("*.md")}
+    linked = re.sub(r"\]\(docs/", "](../", text)
+    return re.sub(r"\[([^\]]*)\]\(\.\./([\w-]+\.md)\)", lambda m: m[0] if m[2] in there else f"`{m[1]}`", linked)
 
 
 def own_policy() -> str:
@@ -219,6 +221,16 @@ MADE = {
     "howto/own-policy.md": own_policy,
     "howto/examples.md": examples,
 }
+
+
+def on_config(config: Any) -> Any:
+    """MkDocs: a page that nobody has put into the navigation comes at the end of the how-tos."""
+    text = json.dumps(config["nav"])
+    pages = sorted(path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md"))
+    missing = [page for page in pages if f'"{page}"' not in text]
+    for part in config["nav"]:
+        part.get("How to", []).extend(missing)
+    return config
 
 
 def on_files(files: Any, config: Any) -> Any:

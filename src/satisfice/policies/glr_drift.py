@@ -73,6 +73,8 @@ class GLRDrift(GLR):
     alarm : float
         The probability that, while nothing changes, there is ever an alarm.
 
+    Notes
+    -----
     Proved: the promise on alarms, for rewards within [0, 1], as long as nothing changes. Only measured, in
     benchmarks/drift.py: how soon changes are noticed, and the regret. There is no regret bound.
 
