@@ -14,9 +14,9 @@ from matplotlib.patches import Patch
 
 import satisfice as sf
 from satisfice.plots import COLOURS, look, new_figure, pretty, save
-from satisfice.policies.beliefs import believe, weigh
+from satisfice.policies.beliefs import believe
 from satisfice.policies.contract import arrange, make_problem, new_state
-from satisfice.policies.glr import GLR, case_of, recall
+from satisfice.policies.glr import GLR, bargain, case_of
 from satisfice.proofs import against, level
 from satisfice.simulation.engine import compiled_run
 from satisfice.simulation.world import make_world
@@ -39,12 +39,11 @@ def regions(file: Path) -> None:
                 state = new_state(policy, 3)
                 # Arm c was found to be hopeless, so that the story is about the candidate and one opponent.
                 state.pulls[:] = [n, n, 400]
-                state.totals[:] = [n * (0.72 + gap), n * 0.8, 0.0]
+                state.totals[:] = state.squares[:] = [n * (0.72 + gap), n * 0.8, 0.0]
                 t = int(state.pulls.sum())
-                beliefs, top = believe(problem, state)
-                stay, go, ratio, _, _ = weigh(problem, beliefs, top, horizon - min(t, horizon - 1), 0)
-                patience = policy.patience if stay <= go else 1.0
-                colours[y, x] = 1 if ratio * patience > 1 else 0 if stay <= go else 2
+                beliefs, leader = believe(problem, state)
+                arm, _ = bargain(problem, beliefs, leader, horizon - min(t, horizon - 1))
+                colours[y, x] = 1 if arm >= 0 else 0 if leader == 0 else 2
                 case = case_of(problem, state)
                 proofs[y, x] = abs(against(case, 0, 1)) - level(case, policy.delta)
         ax.pcolormesh(pulls, gaps, colours, cmap=ListedColormap(SHADES), vmin=0, vmax=2, shading="nearest")
@@ -63,7 +62,7 @@ def regions(file: Path) -> None:
 
 
 def one_run(file: Path) -> None:
-    """One run on a small instance: who was pulled when, and when arms were passed over."""
+    """One run on a small instance: who was pulled when, and for how long."""
     instance = sf.Instance([0.05, 0.2, 0.5, 1.0], [0.55, 0.68, 0.79, 0.84], names=["A", "B", "C", "D"])
     setting, policy, horizon = sf.BestReward(0.1), GLR(), 100_000
     order = arrange(instance.costs, setting, instance.names)
@@ -76,14 +75,11 @@ def one_run(file: Path) -> None:
         colour = COLOURS[k]
         label = f"{name}: cost {instance.costs[k]:g}, mean {instance.means[k]:g}"
         ax.plot(times, counts[:, k], color=colour, label=label)
-        since, because = recall(state).since[k], recall(state).because[k]
-        if because:
-            at = counts[np.searchsorted(times, since), k]
-            ax.plot([since], [at], "X", color=colour, markersize=9)
-            why = f"passed over because of {instance.names[because - 1]}"
-            early = since < 1000  # where the other lines are to the right
-            ax.annotate(why, (since, at), xytext=(-8 if early else 8, 8), textcoords="offset points",
-                        ha="right" if early else "left", fontsize=8)  # fmt: skip
+        final = np.flatnonzero(counts[:, k] == counts[-1, k])[0]
+        if counts[-1, k] < horizon / 2:
+            ax.plot(times[final], counts[final, k], "X", color=colour, markersize=9)
+            ax.annotate("pulled no more", (times[final], counts[final, k]), xytext=(0, 8),
+                        textcoords="offset points", ha="right", fontsize=8)  # fmt: skip
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_ylim(bottom=0.8)

@@ -1,11 +1,11 @@
-"""How often GLR is wrong: with a horizon in six hard cells, without one when it is stopped at random, and by patience.
+"""How often GLR is wrong: with a horizon in six hard cells, without one when it is stopped at random, and by care.
 
     python benchmarks/reliability.py [--runs 1000] [--rival-runs 100] [--anytime-runs 2000] [--regret results/regret]
 
 With a horizon: the distribution of the summed regret, the worst run beside TS-CS's, the share of runs above 10 times
 the mean, and wrong certified verdicts. The runs of TS-CS are taken from the numbers of `regret.py` if they are there.
 Without one (delta = 0.05): the share of certified and of wrong certified verdicts at a random time up to 1,000,000.
-Patience: the toy family on either side of its threshold of 0.76, where staying is right and where it is wrong.
+Care: the toy family on either side of its threshold of 0.76, where staying is right and where it is wrong.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def load(name: str) -> sf.Instance:
 
 def run(name: str, alpha: float, horizon: int | None, steps: int, seed: int) -> tuple[float, Opinion, bool, bool, int]:
     """Regret of one run, the opinion, whether it is certified and right, and the arm that was pulled most."""
-    instance, setting, policy = load(name), sf.BestReward(alpha), GLR()
+    instance, setting = load(name), sf.BestReward(alpha)
+    policy = GLR(proof=0.0 if horizon else 0.05)
     order = arrange(instance.costs, setting, instance.names)
     problem = make_problem(policy, setting, instance.costs, order, horizon, instance.bounded)
     state, record = new_state(policy, len(order)), np.zeros((1, len(order)), dtype=np.int64)
@@ -114,11 +115,11 @@ def anytime(cell: tuple[str, float], runs: int) -> tuple[str, int, int]:
     return f"{name + ' ' + format(alpha, 'g'):26}{certified / runs:10.1%}{share:16.1%}{wrong:8d}", certified, wrong
 
 
-def patience(value: float, runs: int) -> str:
-    """One line about the toy family: runs that end on an arm that is not good enough, and what patience costs."""
+def care(value: float, runs: int) -> str:
+    """One line about the toy family: runs that end on an arm that is not good enough, and what care costs."""
     cells = []
     for mean in (0.75, 0.775):
-        result = sf.simulate(sf.load_instance(f"toy:{mean}"), sf.BestReward(0.2), GLR(patience=value), 500_000, runs)
+        result = sf.simulate(sf.load_instance(f"toy:{mean}"), sf.BestReward(0.2), GLR(care=value), 500_000, runs)
         totals = next(iter(result.values()))
         cells.append((totals.pulls[:, 0] > 250_000, totals.cost_regret + totals.quality_regret))
     (stuck, below), (_, above) = cells
@@ -156,9 +157,9 @@ def main() -> None:
             f"in all: {certified} certified, {wrong} wrong, of {each * len(ANYTIME)} runs; promised: at most 5% wrong"
         )
     print(f"\ntoy family, T = 500,000, {args.runs} runs")
-    print("patience  0.75: stuck on it  mean regret      0.775: mean regret")
+    print("    care  0.75: stuck on it  mean regret      0.775: mean regret")
     for value in (1.0, 2.0, 4.0, 8.0):
-        print(patience(value, args.runs), flush=True)
+        print(care(value, args.runs), flush=True)
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ def assert_readable(figure: Figure) -> None:
 @pytest.mark.parametrize("scale", [0.001, 1, 1000])
 def test_ticks_and_titles_of_a_simulation(scale: float) -> None:
     instance = MODELS.replace(costs=MODELS.costs * scale, label=LONG)
-    policies = ["glr", "pe-cs(kappa=5)", "glr(delta=0.001,patience=8,exchange=1)", "etc-cs", "ucb-cs"]
+    policies = ["glr", "pe-cs(kappa=5)", "glr(delta=0.001,care=8,exchange=1)", "etc-cs", "ucb-cs"]
     figure = sf.simulate(instance, sf.BestReward(0.05), policies, 20_000, runs=2).plot()
     assert_readable(figure)
     title = figure.get_suptitle().replace("\n", " ")

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from satisfice.statistics import evidence, interval, kl, penalty, settled
+from satisfice.statistics import evidence, interval, kl, meeting, penalty, settled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -256,6 +256,59 @@ def certified(case: Case, levels: Floats, out: Flags) -> int:
         if not refuted:
             bar = case.costs[i]
     return -1
+
+
+def missing(case: Case, levels: Floats, arm: int, prices: Floats) -> tuple[float, int]:
+    """What the rest of a proof that `arm` is the one to play would cost, and the arm to pull for it.
+
+    A nat is bought from the arm of the pair that sells it cheaper, if evidence goes on to come in as it did so far, but
+    not from `arm`, which is played in any case; a cheaper arm is refuted by the opponent with which that costs least.
+
+    Examples
+    --------
+    >>> case = make_case(np.array([1.0, 2.0]), np.array([100, 40]), np.array([50.0, 36.0]), scale=0.9)
+    >>> cost, arm = missing(case, equal_levels(case, delta=0.05), 1, prices=np.array([0.1, 1.0]))
+    >>> arm, cost > 0
+    (0, True)
+    """
+    first, last = opponents(case)
+    total, most, wanted = 0.0, -1.0, arm
+    for i in range(arm + 1):
+        if i < arm and case.costs[i] == case.costs[arm]:
+            continue  # as cheap: it does not matter whether it is feasible
+        least, lack, seller = math.inf, 0.0, i
+        for j in range(first, last):
+            if j != i:
+                z = against(case, i, j)
+                gap = needed(levels, i, j) + (z if i == arm else -z)
+                price, dealer = nat_price(case, i, j, prices, arm)
+                if i == arm:
+                    total += max(gap, 0.0) * price
+                    if gap > most:
+                        most, wanted = gap, dealer
+                elif max(gap, 0.0) * price < least:
+                    least, lack, seller = max(gap, 0.0) * price, gap, dealer
+        if i < arm:
+            total += least
+            if lack > most:
+                most, wanted = lack, seller
+    return total, wanted
+
+
+def nat_price(case: Case, i: int, j: int, prices: Floats, played: int) -> tuple[float, int]:
+    """The price of one more nat about the pair, and the arm that sells it: not the one that is `played` if the other
+    can; an arm without pulls sells first."""
+    m_i = float(case.means[i])
+    if j == len(case.costs):
+        return float(prices[i]) / max(kl(m_i, case.mu0, case.sigma), 1e-9), i
+    n_i, n_j, m_j = float(case.weights[i]), float(case.weights[j]), float(case.means[j])
+    if n_i <= 0.0 or n_j <= 0.0:
+        empty = i if n_i <= 0.0 else j
+        return float(prices[empty]), empty
+    x = meeting(n_i, m_i, n_j, m_j, case.scale, case.sigma)
+    own = float(prices[i]) / max(kl(m_i, case.scale * x, case.sigma), 1e-9)
+    other = float(prices[j]) / max(kl(m_j, x, case.sigma), 1e-9)
+    return (own, i) if j == played or (i != played and own <= other) else (other, j)
 
 
 def rivals(case: Case, levels: Floats) -> Ints:

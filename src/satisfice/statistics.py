@@ -69,6 +69,19 @@ def nearest(n_i: float, m_i: float, n_j: float, m_j: float, scale: float) -> flo
     return min(max(x, TINY), most)
 
 
+def meeting(n_i: float, m_i: float, n_j: float, m_j: float, scale: float, sigma: float = 0.0) -> float:
+    """The `x` for which `n_i kl(m_i, scale x) + n_j kl(m_j, x)` is smallest; within [0, 1] if `sigma` is 0.
+
+    Examples
+    --------
+    >>> round(meeting(10, 0.5, 30, 0.9, scale=1.0), 6), meeting(10, 0.5, 30, 0.9, scale=1.0, sigma=2.0)
+    (0.8, 0.8)
+    """
+    if sigma > 0.0:
+        return (n_i * scale * m_i + n_j * m_j) / (n_i * scale * scale + n_j)
+    return nearest(n_i, m_i, n_j, m_j, scale)
+
+
 def evidence(n_i: float, m_i: float, n_j: float, m_j: float, scale: float, sigma: float = 0.0) -> float:
     """The statistic `Z = min over x of n_i kl(m_i, scale x) + n_j kl(m_j, x)`, in nats.
 

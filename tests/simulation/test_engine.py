@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from satisfice.errors import InvalidPolicy
 from satisfice.policies import all_policies
 from satisfice.policies.compiled import compile_native
 from satisfice.policies.contract import SWEEP, Lease, Policy, Problem, State, registered
+from satisfice.problem import RewardModel
 from satisfice.simulation.job import Job
 from satisfice.simulation.world import CATEGORICAL, World, draw, make_world
 
@@ -135,7 +137,7 @@ def test_a_drawn_sum_has_the_right_mean_and_variance(model: str, pulls: int) -> 
     world = make_world(instance, np.arange(2))
     fast = compile_native(draw)
     rng = np.random.default_rng(1)
-    sums = np.array([fast(world, 1, pulls, rng) for _ in range(4000)])
+    sums = np.array([fast(world, 1, pulls, rng)[0] for _ in range(4000)])
     error = (VARIANCES[model] * pulls / 4000) ** 0.5
     # 4.5 standard errors of the mean: error probability 7e-6.
     assert abs(sums.mean() - pulls * instance.means[1]) < 4.5 * error
@@ -150,4 +152,20 @@ def test_a_categorical_draw_loses_no_pull(weights: list[float], pulls: int) -> N
     """All values are 1, so the sum of the rewards is the number of pulls, whatever rounding does to the weights."""
     row = np.array(weights) / sum(weights)
     world = World(CATEGORICAL, np.ones(1), float("nan"), np.ones(len(row)), row[None, :])
-    assert draw(world, 0, pulls, np.random.default_rng(0)) == pulls
+    assert draw(world, 0, pulls, np.random.default_rng(0)) == (pulls, pulls)
+
+
+@pytest.mark.parametrize("reward", ["bernoulli", "gaussian", "categorical"])
+def test_sums_of_squares_have_the_law_of_single_draws(reward: RewardModel) -> None:
+    # 4,000 sums of 7 rewards at once, against 4,000 of 7 single ones: means of totals, squares and their product within
+    # 4.5 standard errors of the difference (error probability 7e-6 for each of three).
+    if reward == "categorical":
+        instance = sf.Instance([1], reward=reward, values=[0.1, 0.5, 1.0], probabilities=[[0.2, 0.5, 0.3]])
+    else:
+        instance = sf.Instance([1], [0.3], reward=reward)
+    world, rng = make_world(instance, np.array([0]), squares=True), np.random.default_rng(8)
+    at_once = np.array([draw(world, 0, 7, rng) for _ in range(4000)])
+    single = np.array([np.sum([draw(world, 0, 1, rng) for _ in range(7)], axis=0) for _ in range(4000)])
+    for a, b in (*zip(at_once.T, single.T, strict=True), (at_once.prod(axis=1), single.prod(axis=1))):
+        assert abs(a.mean() - b.mean()) < 4.5 * math.sqrt((a.var() + b.var()) / 4000)
+    assert (at_once[:, 1] >= at_once[:, 0] ** 2 / 7 - 1e-9).all()  # Cauchy and Schwarz

@@ -30,7 +30,7 @@ def cases() -> list[tuple[str, str, int | None]]:
     """Every policy in every setting that it serves; with a horizon, and without where it does without."""
     return [
         (name, kind, horizon)
-        for name, cls in all_policies().items()
+        for name, cls in all_policies().items() if cls.live
         if cls.__module__.startswith("satisfice.")  # not those of other tests
         for kind, setting in SETTINGS.items()
         if isinstance(setting, cls.settings)
@@ -57,10 +57,11 @@ def simulated(
     used = [0] * len(names)
     leases: list[tuple[int, int]] = []
 
-    def draw(world: object, k: int, pulls: int, rng: np.random.Generator) -> float:
+    def draw(world: object, k: int, pulls: int, rng: np.random.Generator) -> tuple[float, float]:
         arm = order[k]
         used[arm] += pulls
-        return float(rewards[arm][used[arm] - pulls : used[arm]].sum())
+        drawn = rewards[arm][used[arm] - pulls : used[arm]]
+        return float(drawn.sum()), float((drawn * drawn).sum())
 
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
         leases.append(type(policy).decide(problem, state, t, rng))

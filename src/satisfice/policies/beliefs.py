@@ -1,7 +1,8 @@
-"""What GLR believes and what it weighs: beliefs about means, the price of evidence, and what is at stake.
+"""What GLR believes: about means, about who is good enough, about what a pull loses. Plain functions on arrays.
 
 Beliefs are normal approximations on the scale of the likelihood ratio: the signed root `u` of `2 Z` is taken as
-standard normal, which is exact enough also for means near 0 and 1, and knows that no mean is above 1.
+standard normal, which is exact enough also for means near 0 and 1, and knows that no mean is above 1. A reward within
+[0, 1] of variance `v` counts as `m (1 - m) / v` coin flips of mean `m`: rewards of 0 and 1 count once, ratings more.
 """
 
 from __future__ import annotations
@@ -15,40 +16,34 @@ from numpy.typing import NDArray
 from satisfice.policies.compiled import inline
 from satisfice.policies.contract import Problem, State
 from satisfice.proofs import opposing
-from satisfice.statistics import evidence, kl
+from satisfice.statistics import evidence, kl, meeting
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
-# Even a pull without regret takes time; this keeps prices above 0.
-FREE = 1e-4
-
-
-class Belief(NamedTuple):
-    """What is believed of one arm. A fixed threshold has a mean, and no doubt about it."""
-
-    pulls: float  # with the prior counted in
-    mean: float  # with the prior counted in
-    variance: float  # of the belief about the mean
-    price: float  # expected regret of one pull
+# Imaginary arms of uniform means that the prior is learned from besides the real ones, and the fewest pulls it counts.
+IMAGINARY = 8.0
+LEAST = 2.0
+# So many arms are weighed as those that may set the threshold.
+RIVALS = 32
+# So many times the second largest cost the largest one counts at most, when it stands for one unit of reward.
+ALONE = 10.0
 
 
 class Beliefs(NamedTuple):
-    """What is believed of every arm; one place more, for a fixed threshold: (arms + 1,) each."""
+    """What is believed. The last place of the first four is a fixed threshold: (arms + 1,) each, the others (arms,)."""
 
-    pulls: Floats
+    pulls: Floats  # with the prior counted in
+    flips: Floats  # coin flips that these are worth
     mean: Floats
-    variance: Floats
-    price: Floats
-    feasible: Floats  # probability to be feasible
-    saving: Floats  # expected extra cost per pull of passing it over
-    root: Floats  # room for one candidate's comparison with every arm: the signed root,
-    loss: Floats  # and the expected loss per pull
-
-
-@inline
-def about(beliefs: Beliefs, k: int) -> Belief:
-    """What is believed of arm `k`."""
-    return Belief(beliefs.pulls[k], beliefs.mean[k], beliefs.variance[k], beliefs.price[k])
+    variance: Floats  # of the belief about the mean
+    root: Floats  # by how many standard deviations an arm misses what the others set; below 0: it reaches it
+    feasible: Floats  # probability to be good enough
+    short: Floats  # expected shortfall of one pull
+    price: Floats  # expected regret of one pull, in units of reward
+    saving: Floats  # expected extra cost per pull of passing it over, in units of reward
+    rank: Ints  # (arms,) the arms by mean, largest first
+    rivals: Ints  # the arms that may set the threshold: at most `RIVALS`, by the largest means that are still likely
 
 
 class Opinion(NamedTuple):
@@ -58,7 +53,7 @@ class Opinion(NamedTuple):
     none: bool  # whether it looks as if no arm reached a fixed threshold; the leader is then the best one found
     belief: float  # believed probability that the leader (or `none`) is right
     opponent: int  # the arm that speaks most against the leader; the number of arms: a fixed threshold; -1: none
-    nats: Floats  # (arms,) by which each arm looks infeasible against its worst opponent; below 0: feasible
+    nats: Floats  # (arms,) by which each arm looks infeasible against all others; below 0: feasible
 
 
 def normal_cdf(x: float) -> float:
@@ -86,80 +81,165 @@ def opponents(problem: Problem) -> tuple[int, int]:
     return opposing(len(problem.costs), 1.0 - problem.alpha, problem.reference, problem.mu0, noise(problem))
 
 
-def root(problem: Problem, arm: Belief, other: Belief) -> float:
-    """Signed root `sqrt(2 Z)` of the evidence: by how many standard deviations `arm` misses what `other` sets."""
-    sigma = noise(problem)
-    scale = 1.0 - problem.alpha
-    if math.isnan(problem.mu0):
-        z = evidence(arm.pulls, arm.mean, other.pulls, other.mean, scale, sigma)
-        bar = scale * other.mean
-    else:
-        z = arm.pulls * kl(arm.mean, problem.mu0, sigma)
-        bar = problem.mu0
-    u = math.sqrt(2.0 * min(z, 1e6))
-    return u if arm.mean < bar else -u
-
-
-def spread(problem: Problem, arm: Belief, other: Belief) -> float:
-    """Standard deviation of the belief about the gap between the mean of `arm` and the threshold that `other` sets."""
-    scale = 1.0 - problem.alpha
-    return math.sqrt(arm.variance + scale * scale * other.variance)
-
-
 @inline
-def believe(problem: Problem, state: State) -> tuple[Beliefs, int]:
-    """The beliefs, and the arm that sets the threshold (the number of arms: a fixed threshold)."""
-    rows = np.zeros((8, len(problem.costs) + 1))
-    beliefs = Beliefs(rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7])
-    top = estimate(problem, state, beliefs)
-    unit: float = problem.params.exchange
-    if unit <= 0.0:
-        unit = problem.costs[-1] if problem.costs[-1] > 0.0 else 1.0
-    appraise(problem, beliefs, top, unit)
-    return beliefs, top
+def learned(state: State) -> tuple[float, float]:
+    """The prior for rewards within [0, 1], as a number of pulls and their mean: what the arms have in common.
 
-
-@inline
-def estimate(problem: Problem, state: State, beliefs: Beliefs) -> int:
-    """Fill in pulls, means and variances; answers with the arm that sets the threshold.
-
-    The prior is uniform for rewards within [0, 1], and a tenth of a pull at the mean of all rewards otherwise.
+    The moments of a Beta law over the means of the arms, with `IMAGINARY` arms of the uniform law counted in, so that
+    it is the uniform one (two pulls of mean 1/2) before the first reward. An arm counts by how well it is known.
     """
-    arms = len(problem.costs)
-    sigma = noise(problem)
-    prior, weight = 0.5, 2.0
+    weight, first, second = IMAGINARY, IMAGINARY / 2.0, IMAGINARY / 3.0
+    for k in range(len(state.pulls)):
+        share = state.pulls[k] / (state.pulls[k] + 3.0)
+        m = (state.totals[k] + 1.0) / (state.pulls[k] + 2.0)
+        weight += share
+        first += share * m
+        second += share * m * m
+    m = first / weight
+    return max(m * (1.0 - m) / max(second / weight - m * m, 1e-6) - 1.0, LEAST), m
+
+
+@inline
+def estimate(problem: Problem, state: State, beliefs: Beliefs) -> None:
+    """Fill in what is believed of every arm alone."""
+    sigma, arms = noise(problem), len(problem.costs)
     if sigma > 0.0:
-        prior, weight = state.totals.sum() / max(state.pulls.sum(), 1), 0.1
-    fixed = not math.isnan(problem.mu0)
-    top = arms if fixed else max(problem.reference, 0)
-    pulls, mean, variance = beliefs.pulls, beliefs.mean, beliefs.variance
+        weight, prior = 0.1, state.totals.sum() / max(state.pulls.sum(), 1.0)
+    else:
+        weight, prior = learned(state)
+    pulls, flips, mean, variance = beliefs.pulls, beliefs.flips, beliefs.mean, beliefs.variance
     for k in range(arms):
         n = state.pulls[k] + weight
-        m = (state.totals[k] + prior * weight) / n
+        m = (state.totals[k] + weight * prior) / n
         pulls[k], mean[k] = n, m
-        variance[k] = sigma * sigma / n if sigma > 0.0 else m * (1.0 - m) / (n + 1.0)
-        if not fixed and problem.reference < 0 and m > mean[top]:
-            top = k
-    return top
+        if sigma > 0.0:
+            flips[k], variance[k] = n, sigma * sigma / n
+        else:
+            # Squares that cannot be, or are not kept, count as those of coin flips.
+            kept = state.totals[k] * state.totals[k] <= state.squares[k] * state.pulls[k] * (1.0 + 1e-9)
+            square = (state.squares[k] if kept else state.totals[k]) + weight * prior
+            v = min(max(square / n - m * m, 1e-12), m * (1.0 - m))
+            flips[k], variance[k] = n * m * (1.0 - m) / v, v / (n + 1.0)
+    mean[arms] = problem.mu0
+    beliefs.rank[:] = np.argsort(-mean[:arms], kind="mergesort")
+    beliefs.rivals[:] = np.argsort(-mean[:arms] - 2.0 * np.sqrt(variance[:arms]), kind="mergesort")[
+        : len(beliefs.rivals)
+    ]
 
 
 @inline
-def appraise(problem: Problem, beliefs: Beliefs, top: int, unit: float) -> None:
-    """Fill in who is feasible, what a pull costs and what passing an arm over costs, with costs in `unit`s."""
+def root(problem: Problem, beliefs: Beliefs, i: int, j: int) -> float:
+    """Signed root `sqrt(2 Z)` of the evidence: by how many standard deviations arm `i` misses what `j` sets."""
+    sigma, scale = noise(problem), 1.0 - problem.alpha
+    flips, mean = beliefs.flips, beliefs.mean
+    if j == len(problem.costs):
+        z, bar = flips[i] * kl(mean[i], problem.mu0, sigma), problem.mu0
+    else:
+        z, bar = evidence(flips[i], mean[i], flips[j], mean[j], scale, sigma), scale * mean[j]
+    u = math.sqrt(2.0 * min(z, 1e6))
+    return u if mean[i] < bar else -u
+
+
+@inline
+def loss(problem: Problem, beliefs: Beliefs, i: int, j: int) -> float:
+    """The expected shortfall of one pull of arm `i` below what `j` sets."""
+    scale = 1.0 - problem.alpha
+    spread = math.sqrt(beliefs.variance[i] + scale * scale * beliefs.variance[j])
+    return spread * excess(root(problem, beliefs, i, j))
+
+
+class Joint(NamedTuple):
+    """The evidence of all arms that an arm is infeasible."""
+
+    nats: float
+    bar: float  # the largest mean at which all is best explained, were the arm feasible
+    movers: int  # so many arms, those with the largest means, would have to be that bad
+
+
+@inline
+def together(problem: Problem, beliefs: Beliefs, i: int) -> Joint:
+    """The smallest `n_i kl(m_i, s x) + sum over j with m_j > x of n_j kl(m_j, x)`, with `s = 1 - alpha`.
+
+    For arm `i` to be feasible after all, every arm above `x` must have been lucky. Arms are added by mean, the largest
+    first; where several are to have the mean `x`, their rewards count as those of one arm.
+    """
+    sigma, scale = noise(problem), 1.0 - problem.alpha
+    flips, mean, rank = beliefs.flips, beliefs.mean, beliefs.rank
+    n, total, x, movers = 0.0, 0.0, 0.0, 0
+    if problem.reference >= 0:
+        n, total, movers = flips[problem.reference], flips[problem.reference] * mean[problem.reference], 1
+    while problem.reference < 0 and movers < len(rank) and (movers == 0 or mean[rank[movers]] > x):
+        j = rank[movers]
+        n += flips[j]
+        total += flips[j] * mean[j]
+        movers += 1
+        x = meeting(flips[i], mean[i], n, total / n, scale, sigma)
+    x = meeting(flips[i], mean[i], n, total / n, scale, sigma)
+    nats = flips[i] * kl(mean[i], scale * x, sigma)
+    for r in range(movers):
+        j = problem.reference if problem.reference >= 0 else rank[r]
+        nats += flips[j] * kl(mean[j], x, sigma)
+    return Joint(nats, x, movers)
+
+
+@inline
+def compare(problem: Problem, beliefs: Beliefs) -> tuple[int, int]:
+    """Fill in who is feasible and by how much not; answers with the arm that sets the threshold, and the one that may
+    raise it most (-1: none)."""
+    arms = len(problem.costs)
+    first, last = opponents(problem)
+    if first == last:  # every arm is good enough
+        beliefs.root[:], beliefs.feasible[:] = -40.0, 1.0
+        return beliefs.rank[0], -1
+    top, star = first, -1
+    if last - first > 1:
+        top, most = beliefs.rank[0], 0.0
+        for j in range(arms):
+            spread = math.sqrt(beliefs.variance[j] + beliefs.variance[top])
+            gain = spread * excess((beliefs.mean[j] - beliefs.mean[top]) / spread)
+            if j != top and gain > most:
+                star, most = j, gain
+    for k in range(arms):
+        u = -40.0
+        if k != top:
+            u = root(problem, beliefs, k, top)
+            beliefs.short[k] = loss(problem, beliefs, k, top)
+            if u > 0.0 and last - first > 1:
+                u = math.sqrt(2.0 * min(together(problem, beliefs, k).nats, 1e6))
+        if star >= 0 and k != star:
+            beliefs.short[k] = max(beliefs.short[k], loss(problem, beliefs, k, star))
+        beliefs.root[k], beliefs.feasible[k] = u, normal_cdf(-u)
+    return top, star
+
+
+@inline
+def unit_of(problem: Problem, beliefs: Beliefs) -> float:
+    """The cost that is as bad as losing one unit of reward.
+
+    By default the largest cost, over twice the best mean where that is less than 1: a success rate of 1% cannot fall by
+    more than 1%. One arm alone does not set it: of the largest cost, at most `ALONE` times the second largest counts.
+    """
+    unit: float = problem.params.exchange
+    if unit > 0.0:
+        return unit
+    unit = problem.costs[-1]
+    if len(problem.costs) > 2 and problem.costs[-2] > 0.0:
+        unit = min(unit, ALONE * problem.costs[-2])
+    if noise(problem) <= 0.0:
+        unit /= min(1.0, 2.0 * beliefs.mean[beliefs.rank[0]])
+    return unit if unit > 0.0 else 1.0
+
+
+@inline
+def appraise(problem: Problem, beliefs: Beliefs, unit: float) -> None:
+    """Fill in what a pull costs and what passing an arm over costs, with costs in `unit`s."""
     arms = len(problem.costs)
     feasible, price, saving = beliefs.feasible, beliefs.price, beliefs.saving
-    other = about(beliefs, top)
     # The chance that arm k is optimal: it is feasible and no cheaper arm is, as if these were independent.
     unsettled, chance, paid = 1.0, 0.0, 0.0
     for k in range(arms):
         cost = problem.costs[k] / unit
-        feasible[k] = 1.0
-        if k != top:
-            arm = about(beliefs, k)
-            u = root(problem, arm, other)
-            feasible[k] = normal_cdf(-u)
-            price[k] = spread(problem, arm, other) * excess(u)
-        price[k] += max(chance * cost - paid, 0.0) + FREE
+        price[k] = beliefs.short[k] + max(chance * cost - paid, 0.0)
         chance += unsettled * feasible[k]
         paid += unsettled * feasible[k] * cost
         unsettled *= 1.0 - feasible[k]
@@ -167,64 +247,29 @@ def appraise(problem: Problem, beliefs: Beliefs, top: int, unit: float) -> None:
     after = problem.costs[-1] / unit + (0.0 if math.isnan(problem.mu0) else 1.0)
     for k in range(arms - 1, -1, -1):
         cost = problem.costs[k] / unit
-        saving[k] = after - cost
+        saving[k] = max(after - cost, 0.0)
         after = feasible[k] * cost + (1.0 - feasible[k]) * after
 
 
-def offer(problem: Problem, arm: Belief, other: Belief, u: float) -> tuple[float, bool]:
-    """The price of one more nat of evidence about `arm` against `other`, and whether the other one sells it.
-
-    `Z = gap^2 / (2 (a + b))` with the variances `a` of `arm` and `b` of `(1 - alpha)` times `other`, so a pull of the
-    first adds `Z a / (n (a + b))` and one of the other `Z b / (n (a + b))`. The expected `Z` is `(u^2 + 1) / 2`.
-    """
-    scale = 1.0 - problem.alpha
-    a, b = arm.variance, scale * scale * other.variance
-    nat = 2.0 * (a + b) / (u * u + 1.0)
-    own = nat * arm.price * arm.pulls / a
-    if b > 0.0:
-        price = nat * other.price * other.pulls / b
-        if price < own:
-            return price, True
-    return own, False
-
-
-class Stakes(NamedTuple):
-    """What is at stake with one candidate."""
-
-    stay: float  # the expected loss of playing it for good
-    go: float  # the expected loss of passing it over for good
-    ratio: float  # the largest ratio of what evidence about it may save to what one nat of it costs
-    arm: int  # the arm to pull for that
-    opponent: int  # the opponent that speaks most against it; -1: there is none
-
-
 @inline
-def weigh(problem: Problem, beliefs: Beliefs, top: int, left: float, i: int) -> Stakes:
-    """What is at stake with candidate `i` over `left` more pulls."""
-    first, last = opponents(problem)
-    candidate, saving = about(beliefs, i), beliefs.saving[i]
-    roots, losses = beliefs.root, beliefs.loss
-    worst, opponent, most = -math.inf, -1, 0.0
-    for j in range(first, last):
-        if j != i:
-            other = about(beliefs, j)
-            u = root(problem, candidate, other)
-            loss = spread(problem, candidate, other) * excess(u)
-            roots[j], losses[j] = u, loss
-            most = max(most, loss)
-            if u > worst:
-                worst, opponent = u, j
-    if opponent < 0:
-        return Stakes(0.0, math.inf, 0.0, i, -1)
-    go = math.inf if i == top else left * normal_cdf(-worst) * max(saving, 0.0)
-    ratio, arm = 0.0, i
-    for j in range(first, last):
-        if j != i:
-            gain = min(left * losses[j], go)
-            price, sold = offer(problem, candidate, about(beliefs, j), roots[j])
-            if gain > ratio * price:
-                ratio, arm = gain / price, j if sold else i
-    return Stakes(left * most, go, ratio, arm, opponent)
+def believe(problem: Problem, state: State) -> tuple[Beliefs, int]:
+    """The beliefs, and the leader: the first arm with which staying loses less than going on; -1: none.
+
+    Staying with an arm loses its shortfall, going on loses the saving if the arm is feasible after all.
+    """
+    arms = len(problem.costs)
+    rows, more = np.zeros((4, arms + 1)), np.zeros((5, arms))
+    beliefs = Beliefs(
+        rows[0], rows[1], rows[2], rows[3], more[0], more[1], more[2], more[3], more[4],
+        np.zeros(arms, dtype=np.int64), np.zeros(min(arms, RIVALS), dtype=np.int64),
+    )  # fmt: skip
+    estimate(problem, state, beliefs)
+    top, _ = compare(problem, beliefs)
+    appraise(problem, beliefs, unit_of(problem, beliefs))
+    for k in range(arms):
+        if k == top or beliefs.short[k] <= beliefs.feasible[k] * beliefs.saving[k]:
+            return beliefs, k
+    return beliefs, -1
 
 
 def best_found(problem: Problem, state: State, t: int) -> int:
@@ -258,30 +303,19 @@ def opinion(problem: Problem, state: State, t: int, certified: int = -1) -> Opin
     >>> from satisfice.policies.contract import make_problem, new_state
     >>> problem = make_problem(GLR(), FixedThreshold(0.6), [1.0, 2.0], np.arange(2), None, bounded=True)
     >>> state = new_state(GLR(), 2)
-    >>> state.pulls[:], state.totals[:] = [100, 100], [30, 80]
+    >>> state.pulls[:], state.totals[:], state.squares[:] = [100, 100], [30, 80], [30, 80]
     >>> found = opinion(problem, state, 200)
     >>> found.arm, found.none, round(found.belief, 3)
     (1, False, 1.0)
     """
     arms = len(problem.costs)
     first, last = opponents(problem)
-    beliefs, top = believe(problem, state)
-    leader, worst = certified, np.full(arms, -1, dtype=np.int64)
-    roots, nats = np.full(arms, -math.inf), np.full(arms, -math.inf)
-    for i in range(arms):
-        stakes = weigh(problem, beliefs, top, remaining(problem, t), i)
-        worst[i] = stakes.opponent
-        if worst[i] >= 0:
-            roots[i] = beliefs.root[worst[i]]
-            nats[i] = math.copysign(0.5 * roots[i] ** 2, roots[i])
-        if leader < 0 and stakes.stay <= stakes.go:
-            leader = i
-    none = leader < 0
-    if none:
-        leader = best_found(problem, state, t)
-    doubt = sum(normal_cdf(-roots[i]) for i in range(arms) if none or problem.costs[i] < problem.costs[leader])
+    beliefs, leader = believe(problem, state)
+    none = leader < 0 and certified < 0
+    leader = certified if certified >= 0 else best_found(problem, state, t) if none else leader
+    doubt = sum(beliefs.feasible[i] for i in range(arms) if none or problem.costs[i] < problem.costs[leader])
+    roots = {j: root(problem, beliefs, leader, j) for j in range(first, last) if j != leader}
     if not none:
-        arm = about(beliefs, leader)
-        rest = (j for j in range(first, last) if j != leader)
-        doubt += sum(normal_cdf(root(problem, arm, about(beliefs, j))) for j in rest)
-    return Opinion(leader, none, max(1.0 - doubt, 0.0), int(worst[leader]), nats)
+        doubt += sum(normal_cdf(u) for u in roots.values())
+    nats = np.copysign(0.5 * beliefs.root**2, beliefs.root)
+    return Opinion(leader, none, max(1.0 - doubt, 0.0), max(roots, key=roots.__getitem__, default=-1), nats)

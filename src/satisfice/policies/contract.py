@@ -46,10 +46,11 @@ class Problem(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a rule remembers. The first two are kept by whoever runs the policy, the others by its rule."""
+    """What a rule remembers. The first three are kept by whoever runs the policy, the others by its rule."""
 
     pulls: NDArray[np.int64]  # (arms,) of which a rule may take some off in `learn`, to begin anew with an arm
     totals: NDArray[np.float64]  # (arms,) sum of the rewards
+    squares: NDArray[np.float64]  # (arms,) sum of their squares: `totals`, where every reward is 0 or 1
     ints: NDArray[np.int64]
     floats: NDArray[np.float64]
 
@@ -65,9 +66,11 @@ class Policy:
     """The parent of every policy. The fields of a subclass are its parameters (numbers), with defaults.
 
     Class attributes to set: `id`, `settings` (the settings that it serves), `summary` (one line), and
-    where they differ from the defaults `needs_horizon`, `bounded_only` and `live` (whether a study can use it).
-    `version` counts the rule's changes: raise it whenever the rule remembers something else or decides otherwise from
-    the same state, so that a study that is under way knows that its memory is of another time and starts it anew.
+    where they differ from the defaults `needs_horizon`, `bounded_only`, `live` (whether a study can use it) and
+    `uses_squares` (whether the rule reads `state.squares`; Gaussian rewards have them drawn only then, so that no other
+    run changes). `version` counts the rule's changes: raise it whenever the rule remembers something else or decides
+    otherwise from the same state, so that a study that is under way knows that its memory is of another time and starts
+    it anew. `retired` names parameters that older versions had, and that a study of that time is opened without.
 
     A subclass with an `id` is found by it (`get_policy`); an id that another class has is an error, except
     that a class may be defined again, as in a notebook. `class Mine(Policy, register=False)` stays unknown.
@@ -80,6 +83,8 @@ class Policy:
     needs_horizon: ClassVar[bool] = True
     bounded_only: ClassVar[bool] = False
     live: ClassVar[bool] = True
+    uses_squares: ClassVar[bool] = False
+    retired: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, register: bool = True, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
@@ -174,6 +179,7 @@ def new_state(policy: Policy, arms: int) -> State:
     return State(
         pulls=np.zeros(arms, dtype=np.int64),
         totals=np.zeros(arms, dtype=np.float64),
+        squares=np.zeros(arms, dtype=np.float64),
         ints=np.zeros(ints, dtype=np.int64),
         floats=np.zeros(floats, dtype=np.float64),
     )

@@ -1,103 +1,73 @@
-"""GLR: buys evidence where it is cheapest, while it is worth its price, and certifies what it has proved."""
+"""GLR: one bill of what deciding now is expected to lose, paid down where evidence is worth most for its price."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from satisfice.errors import InvalidPolicy
 from satisfice.policies.beliefs import (
     Beliefs,
-    about,
+    Floats,
     believe,
     best_found,
+    excess,
     noise,
-    offer,
     opponents,
     remaining,
     root,
-    weigh,
+    together,
 )
 from satisfice.policies.compiled import inline
 from satisfice.policies.contract import Lease, Policy, Problem, State
 from satisfice.problem import BestReward, FixedThreshold, ReferenceArm
-from satisfice.proofs import Case, against, certified, equal_levels, level, make_case
+from satisfice.proofs import Case, certified, equal_levels, make_case, missing
+from satisfice.statistics import kl
 
-Ints = NDArray[np.int64]
-
-# A lease of the arm that is being played, as a share of its pulls; what is settled is also looked into this seldom.
-CALM = 0.1
-# While evidence is bought for one candidate, the others are looked at after so many leases.
-WAIT = 4
-# Without a horizon, a proof may cost this much per pull so far, in units of reward.
-WORTH = 0.05
-
-
-class Memory(NamedTuple):
-    """What the rule remembers, as views of `state.ints`. All of it may be forgotten."""
-
-    certified: Ints  # (1,) the certified arm + 1 (0: none; kept without a horizon only)
-    checked: Ints  # (1,) when to look into that again
-    until: Ints  # (arms,) the step until which an arm need not be looked at
-    since: Ints  # (arms,) since when it is passed over
-    because: Ints  # (arms,) by which opponent + 1 (0: it is not passed over)
-
-
-@inline
-def recall(state: State) -> Memory:
-    """The memory of the rule, by name."""
-    ints = state.ints
-    return Memory(ints[0:1], ints[1:2], ints[2::3], ints[3::3], ints[4::3])
-
-
-class Survey(NamedTuple):
-    """What looking at the candidates found."""
-
-    leader: int  # the first candidate with which staying loses less; -1: none
-    ratio: float  # the largest ratio of what evidence may save to its price
-    arm: int  # the arm to pull for it; -1: no evidence is worth its price
-    whose: int  # the candidate that it is about
+# A lease of the arm that is being played, as a share of its pulls; one that buys evidence is smaller.
+CALM = 0.05
+GROWTH = 0.02
+# Even a pull without regret takes time; this keeps prices above 0.
+FREE = 1e-4
+# Beyond so many standard deviations an arm looks infeasible, and the evidence of all arms against it counts.
+DOUBT = 1.0
 
 
 @dataclass(frozen=True)
 class GLR(Policy):
-    """Generalized likelihood ratio tests, bought where evidence is cheapest and while it is worth its price.
+    """Generalized likelihood ratio tests, bought where evidence is worth most for its price, and no longer than that.
 
-    The evidence about arm `i` against arm `j`, in nats, is `Z = min over x of n_i kl(m_i, (1 - alpha) x) +
-    n_j kl(m_j, x)`; for a fixed threshold `Z = n_i kl(m_i, mu_0)`. The candidates are the arms in order of cost. For
-    each, with beliefs that follow from `Z`, the rule weighs over the remaining pulls
+    The leader is the cheapest arm with which staying is expected to lose less than going on. Playing it for good would
+    lose, over the pulls that are left, its shortfall if some other arm makes it infeasible, and the saving of every
+    cheaper arm that is feasible after all: that is the bill. Each entry falls about e-fold with one more nat of
+    evidence about it, so a pull that adds `r` nats to an entry of `L` is worth `r L`; its price is the regret that it
+    is expected to have. The rule pulls the arm whose pull, summed over the entries, is worth most compared with its
+    price, as long as it is worth its price; else it plays the leader.
 
-    - `stay`, what playing it for good is expected to lose in quality, if it is infeasible after all,
-    - `go`, what passing it over for good is expected to lose in cost, if it is feasible after all,
-    - the price of one more nat: the expected regret of the pulls that buy it, from the candidate or the opponent,
-      whichever sells cheaper; the opponent is the one for which `gain / price` is largest.
-
-    The leader is the first candidate with which staying loses less. Evidence about the leader is worth buying while
-    `patience x stay` exceeds the price, evidence about a cheaper candidate while `go` does; beyond that it is passed
-    over. The rule buys where the ratio is largest, and plays the leader when it exceeds 1 nowhere. So no best arm is
-    identified unless that pays, evidence is shared by all candidates, and near-ties that are not worth a proof are
-    played unproved. Nothing is final: an arm that was passed over is looked at again with what is known by then. The
-    rule draws no random numbers.
+    The evidence that arm `i` is infeasible is `Z = min over x of n_i kl(m_i, (1 - alpha) x) + sum of n_j kl(m_j, x)`
+    over all `j` with `m_j > x`: all arms speak together. Where no pull is worth its price any more, the multipliers of
+    the Graves-Lai program are the entries of the bill (`docs/glr.md`). The rule remembers nothing and draws no random
+    numbers: a decision is a function of the sums.
 
     Parameters
     ----------
     delta : float
-        Error probability of a certified verdict. Without a horizon the rule also goes for the proof itself, as soon as
-        the rest of it costs at most 5% of the largest cost per pull so far, and stops exploring once it has it.
-    patience : float
-        How many times the expected loss of playing a candidate unproved may be paid for evidence about it. More is
-        safer and dearer; 1 takes the beliefs at their word.
+        Error probability of what is called proved. The rule itself does not use it unless a proof is asked for.
+    care : float
+        How many times its expected worth evidence may cost. 1 (the default) takes beliefs at their word; more is dearer
+        on average, and runs that settle on a wrong arm are rarer.
     exchange : float
-        The cost that is as bad as losing one unit of reward; 0 (the default) stands for the largest cost.
-    growth : float
-        Leases grow by this share of an arm's pulls, and with the log of the largest ratio.
+        What you would pay per decision to raise the success rate by 1 (from never to always). 0 (the default) stands
+        for the largest cost (at most ten times the second largest), over twice the best mean if that is less than 1.
     sigma : float
         Standard deviation of the rewards where they are not known to lie within [0, 1] (Gaussian tests); 0 (the
         default) stands for that of the instance, or half the range of rewards that have one.
+    proof : float
+        What the rest of a proof may cost per pull so far, in units of reward. With 0 (the default) no proof is bought:
+        what happens to be proved is proved. Above 0, the rule goes for the proof once it is that cheap, and explores no
+        more once it has it.
 
     Notes
     -----
@@ -106,28 +76,31 @@ class GLR(Policy):
     Ville's inequality for the mixture martingale of two arms (Robbins, 1970; Kaufmann and Koolen, 2021) and a union
     over all pairs of arms. The mean that sets the threshold must be at least 0 (`1 - alpha` times a negative one is out
     of its own reach). Only measured, in benchmarks/regret.py and benchmarks/reliability.py: the regret, and how rarely
-    the arm that is settled on without a certificate is a costly mistake. There is no regret bound.
+    the arm that is settled on without a certificate is a costly mistake.
 
     See also: `PECS`, whose regret is bounded; `docs/glr.md`, which explains the rule with pictures.
     """
 
     delta: float = 0.05
-    patience: float = 4.0
+    care: float = 1.0
     exchange: float = 0.0
-    growth: float = 0.02
     sigma: float = 0.0
+    proof: float = 0.0
 
     id = "glr"
     settings = (BestReward, ReferenceArm, FixedThreshold)
     summary = "cheapest arm that likelihood ratio tests leave standing; buys evidence while it is worth its price"
+    version = 2
     needs_horizon = False
+    uses_squares = True
+    retired = ("patience", "growth")
 
     def __post_init__(self) -> None:
         for name, value, right, accepted in (
             ("delta", self.delta, 0 < self.delta < 1, "an error probability within (0, 1)"),
-            ("patience", self.patience, 0 < self.patience < math.inf, "a number above 0"),
-            ("exchange", self.exchange, 0 <= self.exchange < math.inf, "a cost above 0, or 0 for the largest one"),
-            ("growth", self.growth, 0 < self.growth <= 1, "a share within (0, 1]"),
+            ("care", self.care, 0 < self.care < math.inf, "a number above 0"),
+            ("exchange", self.exchange, 0 <= self.exchange < math.inf, "a cost above 0, or 0 for the default"),
+            ("proof", self.proof, 0 <= self.proof < math.inf, "a price above 0, or 0 for no purchase"),
             (
                 "sigma",
                 self.sigma,
@@ -138,82 +111,107 @@ class GLR(Policy):
             if not right:
                 raise InvalidPolicy(f"glr: {name} = {value}; it must be {accepted}")
 
-    def memory(self, arms: int) -> tuple[int, int]:
-        return 2 + 3 * arms, 0
-
     @staticmethod
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
-        growth = problem.params.growth
         if not problem.bounded:
             # The scale of the rewards is not known, so that an arm without one would be judged by those of the others.
             for k in range(len(problem.costs)):
                 if state.pulls[k] == 0:
                     return k, 1
-        memory = recall(state)
-        if problem.horizon == 0:
-            if t >= memory.checked[0]:
-                memory.certified[0], memory.checked[0] = proved_arm(problem, state) + 1, t + 1 + int(CALM * t)
-            if memory.certified[0] > 0:
-                arm = memory.certified[0] - 1
-                return arm, 1 + int(CALM * state.pulls[arm])
-        beliefs, top = believe(problem, state)
-        found = survey(problem, memory, beliefs, top, t)
-        if found.arm >= 0:
+        beliefs, leader = believe(problem, state)
+        if problem.params.proof > 0.0:
+            arm, pulls = towards_a_proof(problem, state, beliefs, leader, t)
+            if arm >= 0:
+                return arm, pulls
+        arm, ratio = bargain(problem, beliefs, leader, problem.params.care * remaining(problem, t))
+        if arm >= 0:
             # What is at stake falls about e-fold with each nat: log(ratio) of them are still to be bought.
-            more = int(growth * (1.0 + 0.5 * math.log(found.ratio)) * state.pulls[found.arm])
-            postpone(memory, found, t, t + WAIT * more)
-            return found.arm, 1 + more
-        if found.leader < 0:
+            return arm, 1 + int(GROWTH * (1.0 + 0.5 * math.log(ratio)) * state.pulls[arm])
+        if leader < 0:
             arm = best_found(problem, state, t)
-            return arm, 1 + int(growth * state.pulls[arm])
-        if problem.horizon == 0:
-            cost, arm = missing(problem, state, beliefs, found.leader)
-            if cost <= WORTH * t:
-                return arm, 1 + int(growth * state.pulls[arm])
-        return found.leader, 1 + int(CALM * state.pulls[found.leader])
+            return arm, 1 + int(GROWTH * state.pulls[arm])
+        return leader, 1 + int(CALM * state.pulls[leader])
 
 
 @inline
-def survey(problem: Problem, memory: Memory, beliefs: Beliefs, top: int, t: int) -> Survey:
-    """Look at the candidates in order of cost, up to the leader, and remember who is passed over and why.
+def bargain(problem: Problem, beliefs: Beliefs, leader: int, left: float) -> tuple[int, float]:
+    """The arm whose pull is worth most compared with its price, and that ratio; -1: none is worth its price."""
+    arms = len(problem.costs)
+    worth = np.zeros(arms)
+    for i in range(arms if leader < 0 else leader):
+        stake = beliefs.feasible[i] * beliefs.saving[i]
+        if beliefs.root[i] > DOUBT:
+            refute(problem, beliefs, i, left * stake, worth)
+        else:
+            weigh(problem, beliefs, i, left, stake, worth)
+    if leader >= 0:
+        weigh(problem, beliefs, leader, left, math.inf, worth)
+    chosen, most = -1, 1.0
+    for k in range(arms):
+        ratio = worth[k] / (beliefs.price[k] + FREE)
+        if ratio > most:
+            chosen, most = k, ratio
+    return chosen, most
 
-    Those that were told to wait are left out at first, and looked at too if nothing else is worth its price.
+
+@inline
+def refute(problem: Problem, beliefs: Beliefs, i: int, stake: float, worth: Floats) -> None:
+    """Add what a pull of every arm is worth for passing over arm `i`, which looks infeasible, with `stake` to lose.
+
+    A flip of an arm adds `kl(m, x)` nats, `x` being the mean that it would have to have; with `Z` nats in what was
+    seen, `Z + 1/2` are expected.
     """
-    left = remaining(problem, t)
-    until, since, because = memory.until, memory.since, memory.because
-    leader, most, wanted, whose = -1, 1.0, -1, -1
-    for look in range(2):
-        leader, waiting = -1, 0
-        for i in range(len(problem.costs)):
-            if t < until[i] and i != top and (look == 0 or because[i] > 0):
-                waiting += because[i] == 0
-                continue
-            stakes = weigh(problem, beliefs, top, left, i)
-            ratio = stakes.ratio
-            if stakes.stay <= stakes.go:
-                leader = i
-                ratio *= problem.params.patience
-            elif ratio <= 1.0:
-                until[i] = t + 1 + int(CALM * t)
-            passed = stakes.stay > stakes.go and ratio <= 1.0
-            if passed and because[i] == 0:
-                since[i] = t
-            because[i] = stakes.opponent + 1 if passed else 0
-            if ratio > most:
-                most, wanted, whose = ratio, stakes.arm, i
-            if leader >= 0:
-                break
-        if wanted >= 0 or waiting == 0:
-            break
-    return Survey(leader, most, wanted, whose)
+    if stake <= 0.0:
+        return
+    sigma, scale = noise(problem), 1.0 - problem.alpha
+    first, last = opponents(problem)
+    pulls, flips, mean = beliefs.pulls, beliefs.flips, beliefs.mean
+    z = 0.5 * beliefs.root[i] ** 2
+    if first == len(problem.costs):
+        worth[i] += stake * (z + 0.5) / pulls[i]
+        return
+    joint = together(problem, beliefs, i)
+    rate = stake * (z + 0.5) / z
+    worth[i] += rate * kl(mean[i], scale * joint.bar, sigma) * flips[i] / pulls[i]
+    for r in range(joint.movers):
+        j = beliefs.rank[r] if last - first > 1 else first
+        worth[j] += rate * kl(mean[j], joint.bar, sigma) * flips[j] / pulls[j]
 
 
 @inline
-def postpone(memory: Memory, found: Survey, t: int, until: int) -> None:
-    """Let the candidates before the leader wait while evidence is bought about another one."""
-    for i in range(len(memory.until) if found.leader < 0 else found.leader):
-        if i != found.whose and t >= memory.until[i]:
-            memory.until[i] = until
+def weigh(problem: Problem, beliefs: Beliefs, i: int, left: float, most: float, worth: Floats) -> None:
+    """Add what a pull of every arm is worth for staying with arm `i` or not; at most `most` is at stake per pull.
+
+    `Z = gap^2 / (2 (a + b))` with the variances `a` of the arm and `b` of `(1 - alpha)` times the other, so a pull of
+    the first adds `Z a / (n (a + b))` nats and one of the other `Z b / (n (a + b))`. Here `Z + 1` are counted: where
+    the two are close, it is the doubt that is worth settling.
+    """
+    scale = 1.0 - problem.alpha
+    first, last = opponents(problem)
+    rivals = beliefs.rivals if last - first > 1 else np.arange(first, last)
+    for j in rivals:
+        if j != i:
+            u = root(problem, beliefs, i, j)
+            a, b = beliefs.variance[i], scale * scale * beliefs.variance[j]
+            stake = left * min(math.sqrt(a + b) * excess(u), most) * (0.5 * u * u + 1.0) / (a + b)
+            worth[i] += stake * a / beliefs.pulls[i]
+            if j < len(worth):
+                worth[j] += stake * b / beliefs.pulls[j]
+
+
+@inline
+def towards_a_proof(problem: Problem, state: State, beliefs: Beliefs, leader: int, t: int) -> tuple[int, int]:
+    """The proved arm, or the arm to pull for the rest of the proof if that is cheap enough; -1: neither."""
+    case = case_of(problem, state)
+    levels = equal_levels(case, problem.params.delta)
+    arm = certified(case, levels, np.zeros(len(problem.costs), dtype=np.bool_))
+    if arm >= 0:
+        return arm, 1 + int(CALM * state.pulls[arm])
+    if leader >= 0:
+        cost, arm = missing(case, levels, leader, beliefs.price + FREE)
+        if cost <= problem.params.proof * t:
+            return arm, 1 + int(GROWTH * state.pulls[arm])
+    return -1, 0
 
 
 def case_of(problem: Problem, state: State) -> Case:
@@ -227,33 +225,3 @@ def proved_arm(problem: Problem, state: State) -> int:
     case = case_of(problem, state)
     nobody = np.zeros(len(problem.costs), dtype=np.bool_)
     return certified(case, equal_levels(case, problem.params.delta), nobody)
-
-
-def missing(problem: Problem, state: State, beliefs: Beliefs, leader: int) -> tuple[float, int]:
-    """What the rest of a proof that `leader` is the arm to play would cost, and the arm to pull for it."""
-    first, last = opponents(problem)
-    case = case_of(problem, state)
-    nats = level(case, problem.params.delta)
-    total, most, arm = 0.0, 0.0, leader
-    for i in range(leader + 1):
-        if i < leader and problem.costs[i] == problem.costs[leader]:
-            continue  # as cheap: it does not matter whether it is feasible
-        lack, least, seller = 0.0, math.inf, i
-        for j in range(first, last):
-            if j != i:
-                z = against(case, i, j)
-                candidate, other = about(beliefs, i), about(beliefs, j)
-                cost, sold = offer(problem, candidate, other, root(problem, candidate, other))
-                dealer = j if sold else i
-                if i == leader:
-                    lack = max(nats + z, 0.0)
-                    total += lack * cost
-                    if lack > most:
-                        most, arm = lack, dealer
-                elif cost * max(nats - z, 0.0) < least:
-                    least, lack, seller = cost * max(nats - z, 0.0), max(nats - z, 0.0), dealer
-        if i < leader:
-            total += least
-            if lack > most:
-                most, arm = lack, seller
-    return total, arm

@@ -55,7 +55,7 @@ def parts_of(problem: Problem, state: State) -> tuple[State, Own, Floats]:
         floats[f + SIZE * arms : f + SIZE * arms + 1],
         floats[f + SIZE * arms + 1 : f + SIZE * arms + 2],
     )
-    return State(state.pulls, state.totals, ints[:i], floats[:f]), own, floats[f : f + SIZE * arms]
+    return State(state.pulls, state.totals, state.squares, ints[:i], floats[:f]), own, floats[f : f + SIZE * arms]
 
 
 @dataclass(frozen=True)
@@ -143,6 +143,7 @@ class GLRDrift(GLR):
         if watch(memory, pulls, total, 0.0, problem.params.alarm * share):
             found = where(memory)
             state.pulls[arm], state.totals[arm] = int(found.pulls), found.total
+            state.squares[arm] = found.total  # as of coin flips: what they were is not on record
             begin(memory)
             own.changes[0] += 1
             own.born[arm] = own.changes[0]

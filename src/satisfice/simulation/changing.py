@@ -46,8 +46,10 @@ def draw_over(pieces: Pieces, k: int, arm: int, t: int, end: int, arms: int, rng
             following = min(end, pieces.times[piece + 1])
         pulls = share_of(k, arm, following - t, arms) - share_of(k, arm, here - t, arms)
         if pulls > 0:
-            world = World(pieces.model, pieces.means[piece], pieces.sigma, pieces.values, pieces.probabilities[piece])
-            total += draw(world, k, pulls, rng)
+            world = World(
+                pieces.model, pieces.means[piece], pieces.sigma, pieces.values, pieces.probabilities[piece], False
+            )
+            total += draw(world, k, pulls, rng)[0]
         here = following
         piece += 1
     return total

@@ -77,10 +77,11 @@ def run(problem: Problem, state: State, world: World, checkpoints: Ints, record:
         for k in range(0 if sweep else arm, arms if sweep else arm + 1):
             share = share_of(k, arm, end - t, arms)
             if share > 0:
-                total = draw(world, k, share, rng)
+                total, squares = draw(world, k, share, rng)
                 done[k] += share
                 state.pulls[k] += share
                 state.totals[k] += total
+                state.squares[k] += squares
                 learn(problem, state, k, share, total, rng)
         t = end
     for k in range(arms):
@@ -112,6 +113,7 @@ def run_many(
         spare[2] = 0
         state.pulls[:] = 0
         state.totals[:] = 0.0
+        state.squares[:] = 0.0
         state.ints[:] = 0
         state.floats[:] = 0.0
         done = run(problem, state, world, checkpoints, record, rng)

@@ -69,7 +69,7 @@ class Job:
     @cached_property
     def world(self) -> World:
         """What the policy does not know."""
-        return make_world(self.instance, self.order)
+        return make_world(self.instance, self.order, self.policy.uses_squares)
 
     @cached_property
     def gaps(self) -> NDArray[np.float64]:

@@ -207,6 +207,7 @@ def play_out(
     state = State(
         np.zeros(arms, dtype=np.int64),
         np.zeros(arms),
+        np.zeros(arms),
         np.zeros(ints.shape[1], dtype=np.int64),
         np.zeros(floats.shape[1]),
     )
@@ -262,7 +263,7 @@ def play_out(
                 i = orders[s, k]
                 total = 0.0
                 if len(shares) == parts:
-                    total = draw(segment_world(world, means[s], tables[s]), i, share, rng)
+                    total = draw(segment_world(world, means[s], tables[s]), i, share, rng)[0]
                     pulls[s, i] += share
                     totals[s, i] += total
                 else:
@@ -296,7 +297,7 @@ def part_problem(problem: Problem, costs: Floats, horizon: int) -> Problem:
 
 def segment_world(world: World, means: Floats, table: Floats) -> World:
     """The arms as they are in a segment."""
-    return World(world.model, means, world.sigma, world.values, table)
+    return World(world.model, means, world.sigma, world.values, table, world.squares)
 
 
 def draw_mixed(
@@ -319,7 +320,7 @@ def draw_mixed(
             mine = count if s == len(shares) - 1 or shares[s] >= mass else rng.binomial(count, shares[s] / mass)
         mass -= shares[s]
         if mine > 0:
-            own = draw(segment_world(world, means[s], tables[s]), arm, mine, rng)
+            own = draw(segment_world(world, means[s], tables[s]), arm, mine, rng)[0]
             pulls[s, arm] += mine
             totals[s, arm] += own
             total += own

@@ -24,9 +24,10 @@ class World(NamedTuple):
     sigma: float  # of Gaussian rewards; nan for others
     values: NDArray[np.float64]  # (levels,) of categorical rewards
     probabilities: NDArray[np.float64]  # (arms, levels)
+    squares: bool = False  # whether squares of Gaussian rewards are drawn, too
 
 
-def make_world(instance: Instance, order: NDArray[np.int64]) -> World:
+def make_world(instance: Instance, order: NDArray[np.int64], squares: bool = False) -> World:
     """The world of an instance, with its arms in `order`.
 
     Examples
@@ -40,20 +41,26 @@ def make_world(instance: Instance, order: NDArray[np.int64]) -> World:
         sigma=float(instance.sigma),
         values=np.ascontiguousarray(instance.values),
         probabilities=np.ascontiguousarray(instance.probabilities[order]),
+        squares=squares,
     )
 
 
-def draw(world: World, arm: int, pulls: int, rng: np.random.Generator) -> float:
-    """The sum of `pulls` independent rewards of an arm, drawn at once."""
+def draw(world: World, arm: int, pulls: int, rng: np.random.Generator) -> tuple[float, float]:
+    """The sum of `pulls` independent rewards of an arm and that of their squares, drawn at once."""
     if world.model == BERNOULLI:
         mean = world.means[arm]
         if pulls == 1:
-            return 1.0 if rng.random() < mean else 0.0
-        return float(rng.binomial(pulls, mean))
+            return (1.0, 1.0) if rng.random() < mean else (0.0, 0.0)
+        total = float(rng.binomial(pulls, mean))
+        return total, total
     if world.model == GAUSSIAN:
-        return float(pulls * world.means[arm] + math.sqrt(pulls) * world.sigma * rng.standard_normal())
+        total = float(pulls * world.means[arm] + math.sqrt(pulls) * world.sigma * rng.standard_normal())
+        squares = total * total / pulls
+        if world.squares and pulls > 1:  # the deviations from their mean are independent of it (Cochran's theorem)
+            squares += world.sigma * world.sigma * rng.chisquare(pulls - 1)
+        return total, squares
     # A multinomial draw, level by level: given the levels before, each count is binomial.
-    total = 0.0
+    total, squares = 0.0, 0.0
     left = pulls
     mass = 1.0
     for level in range(len(world.values)):
@@ -61,6 +68,7 @@ def draw(world: World, arm: int, pulls: int, rng: np.random.Generator) -> float:
         if left > 0 and share > 0.0:
             count = left if share >= mass else rng.binomial(left, share / mass)
             total += count * world.values[level]
+            squares += count * world.values[level] ** 2
             left -= count
         mass -= share
     if left > 0:  # rounding left a sliver of mass: it belongs to the last possible level
@@ -68,4 +76,5 @@ def draw(world: World, arm: int, pulls: int, rng: np.random.Generator) -> float:
         while world.probabilities[arm, level] == 0.0:
             level -= 1
         total += left * world.values[level]
-    return total
+        squares += left * world.values[level] ** 2
+    return total, squares

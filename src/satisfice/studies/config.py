@@ -107,7 +107,8 @@ class Config:
             )
         policy = cast("dict[str, dict[str, float]]", values["policy"])
         values["setting"] = Setting.from_dict(cast("dict[str, object]", values["setting"]))
-        values["policy"] = _known(str(values.get("name")), cast(str, policy["id"]))(**policy["params"])
+        kind = _known(str(values.get("name")), cast(str, policy["id"]))
+        values["policy"] = kind(**{name: value for name, value in policy["params"].items() if name not in kind.retired})
         values["arms"] = tuple(
             (str(name), float(cost)) for name, cost in cast("list[tuple[str, float]]", values["arms"])
         )

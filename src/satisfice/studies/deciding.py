@@ -49,7 +49,9 @@ def compile_rule(policy: type[Policy], problem: Problem, state: State) -> None:
 
     try:
         rule = compile_native(policy.decide)
-        trial = State(state.pulls.copy(), state.totals.copy(), state.ints.copy(), state.floats.copy())
+        trial = State(
+            state.pulls.copy(), state.totals.copy(), state.squares.copy(), state.ints.copy(), state.floats.copy()
+        )
         rule(problem, trial, int(trial.pulls.sum()), np.random.Generator(np.random.PCG64(0)))
     except Exception:  # a rule that Numba cannot compile is none the worse for it here
         logging.getLogger(__name__).warning("the rule of %s could not be compiled", policy.id, exc_info=True)

@@ -183,7 +183,7 @@ def fill(state: State, books: Books, order: Ints, expected: bool) -> int:
 
 def arrive(world: World, feed: Feed, books: Books, arm: int, count: int, rng: np.random.Generator) -> None:
     """Rewards, and costs, of an arm are told."""
-    books.totals[arm] += draw(world, arm, count, rng)
+    books.totals[arm] += draw(world, arm, count, rng)[0]
     if feed.told:
         books.paid[arm] += price(feed, arm, count, rng)
     books.pulls[arm] += count
@@ -205,7 +205,7 @@ def run_late(
     Answers with the number of decisions: the last checkpoint, or less where the rule answered with no lease.
     """
     arms, seen = len(order), order.copy()
-    trial = State(state.pulls.copy(), state.totals.copy(), state.ints.copy(), state.floats.copy())
+    trial = State(state.pulls.copy(), state.totals.copy(), state.squares.copy(), state.ints.copy(), state.floats.copy())
     # What is outstanding, oldest first: blocks of one arm each, in a ring.
     room = feed.delay + 2
     queue = np.zeros((room, 2), dtype=np.int64)

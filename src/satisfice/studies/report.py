@@ -279,6 +279,7 @@ def _belief(machine: Machine, leader: int) -> tuple[float | None, float | None]:
     state.pulls[:], state.totals[:] = [arm.seen for arm in arms], [arm.seen_total / UNIT for arm in arms]
     if machine.borrows and order == machine.order:
         state.pulls[:], state.totals[:] = machine.state.pulls, machine.state.totals
+    state.squares[:] = [arm.squares_of(n, s) for arm, n, s in zip(arms, state.pulls, state.totals, strict=True)]
     found = opinion(problem, state, machine.rewards)
     if found.none:
         return None, found.belief

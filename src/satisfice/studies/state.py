@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from satisfice.studies.waiting import Waiting
 
 # The format of `StudyState.to_dict`.
-FORMAT = 2
+FORMAT = 3
 # So many changes of rewards are remembered in the state; all are in the log.
 MOST_DRIFTS = 20
 # Rewards since a change, from before it was noticed, are so many at most for a rule: it is to prove its choice anew.
@@ -195,6 +195,8 @@ class StudyState:
             pulls, totals = self.whole.kinship.lend(self)
             self._state.pulls[:] += pulls
             self._state.totals[:] += totals
+        for k, i in enumerate(self.order):
+            self._state.squares[k] = self.arms[i].squares_of(self._state.pulls[k], self._state.totals[k])
         return self._state
 
     @property
@@ -291,8 +293,10 @@ class StudyState:
             if old is None:
                 arm.pulls += 1
                 arm.total += new
+                arm.squares += new * new
             elif new != old:
                 arm.total += new - old
+                arm.squares += new * new - old * old
                 self.corrections += 1
             if entry.id <= arm.changed:
                 arm.old_pulls += old is None
@@ -569,7 +573,9 @@ class StudyState:
 
     @classmethod
     def from_dict(cls, config: Config, data: Mapping[str, object]) -> Self:
-        """The state from the data of `to_dict`."""
+        """The state from the data of `to_dict`; `ValueError` where they are of another format: the log is the truth."""
+        if data["format"] != FORMAT:
+            raise ValueError(f"a snapshot of format {data['format']}")
         machine = cls(config)
         notes = cast("dict[str, object]", data["notes"])
         machine._load(data, notes["waiting"])

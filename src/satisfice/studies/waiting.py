@@ -187,12 +187,13 @@ class Waiting:
         machine.arrange()
         policy = type(machine.config.policy)
         state, rng = machine.state, np.random.Generator(np.random.PCG64(machine.decisions))
-        pulls, totals, outstanding = state.pulls.copy(), state.totals.copy(), 0
+        pulls, totals, squares, outstanding = state.pulls.copy(), state.totals.copy(), state.squares.copy(), 0
         for k, i in enumerate(machine.order):
             arm = machine.arms[i]
             pending = max(arm.pending, 0)
             pulls[k] += pending
             totals[k] += pending * (state.totals[k] + 1.0) / (state.pulls[k] + 2)
+            squares[k] = arm.squares_of(pulls[k], totals[k])
             outstanding += pending
         # The paper's rules look at every arm before anything else: also at one that came later, or whose first looks
         # came to nothing.
@@ -200,7 +201,7 @@ class Waiting:
         arm = machine.arms[machine.order[unseen]]
         if not pulls[unseen] and len(pulls) > 1 and (machine.touched or arm.dropped):
             return machine.order[unseen], 1
-        expected = State(pulls, totals, np.zeros_like(state.ints), np.zeros_like(state.floats))
+        expected = State(pulls, totals, squares, np.zeros_like(state.ints), np.zeros_like(state.floats))
         if machine.ints is not None and (machine.seen is None or machine.seen == machine.order):
             expected.ints[:], expected.floats[:] = machine.ints, machine.floats
         else:
