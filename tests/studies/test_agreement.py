@@ -30,8 +30,8 @@ def cases() -> list[tuple[str, str, int | None]]:
     """Every policy in every setting that it serves; with a horizon, and without where it does without."""
     return [
         (name, kind, horizon)
-        for name, cls in all_policies().items() if cls.live
-        if cls.__module__.startswith("satisfice.")  # not those of other tests
+        for name, cls in all_policies().items()
+        if cls.live and cls.__module__.startswith("satisfice.")  # not those of other tests
         for kind, setting in SETTINGS.items()
         if isinstance(setting, cls.settings)
         for horizon in ([1] if cls.needs_horizon else [1, None])
