@@ -28,7 +28,7 @@ ELSEWHERE = {
     "live.md",
     "reproduce.md",
 }
-ELSEWHERE |= {"service.md", "promises.md", "llm.md"}
+ELSEWHERE |= {"service.md", "promises.md", "llm.md", "drift.md"}
 PAGES = sorted(
     path.relative_to(ROOT / "docs").as_posix()
     for path in (ROOT / "docs").rglob("*.md")

@@ -520,8 +520,7 @@ class StudyState:
     def _put_away(self, arms: Sequence[Mapping[str, int]], handed: int, corrections: int, decisions: int) -> None:
         """Count what was put into an archive."""
         for arm, counts in zip(self.arms, arms, strict=False):
-            # Where squares are not on record, none is larger than its reward.
-            _add(arm, {"squares": counts["total"] * UNIT, **counts})
+            _add(arm, counts)
             if not self.parts:
                 arm.sure_pulls += counts["pulls"] - counts.get("old_pulls", 0)
                 arm.sure_total += counts["total"] - counts.get("old_total", 0)
