@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -201,3 +203,58 @@ def test_replay_with_segments() -> None:
         ("law", "large"),
     ]
     assert len(sf.replay("glr", log.drop("segment"), setting=sf.BestReward(0.1)).status.segments) == 0
+
+
+def test_a_change_in_one_segment() -> None:
+    """The cheap arm falls from 0.9 to 0.2 in one of two segments: it is noticed there, and the other goes on."""
+    study = create_study("s", ARMS, sf.BestReward(0.1), segments=["code", "news"], seed=1)
+    rng = np.random.default_rng(3)
+
+    def serve(count: int, means: dict[str, dict[str, float]]) -> list[tuple[str | None, str]]:
+        made = []
+        for i in range(count):
+            decision = study.ask(segment=("code", "news")[i % 2])
+            study.tell(decision.id, float(rng.random() < means[str(decision.segment)][decision.arm]))
+            made.append((decision.segment, decision.arm))
+        return made
+
+    fine = MEANS["code"]
+    serve(1200, {"code": fine, "news": fine})
+    assert [line.verdict.leader for line in study.status().segments] == ["small", "small"]
+    before = study.status().segments[0]
+    late = serve(1200, {"code": {"small": 0.2, "large": 0.92}, "news": fine})
+    status = study.status()
+    assert [line.verdict.leader for line in status.segments] == ["large", "small"]
+    assert {drift.segment for drift in status.drifts} == {"code"}
+    assert before.rewards == 600 and study.check().agrees, study.check()
+    tail = late[600:]
+    assert sum(arm == "large" for segment, arm in tail if segment == "code") > 0.9 * len(tail) / 2
+    assert sum(arm == "small" for segment, arm in tail if segment == "news") > 0.9 * len(tail) / 2
+
+
+def test_a_process_that_is_killed(sqlite_url: str) -> None:
+    """A process dies while it asks and tells in many segments: the log makes the state, and the study goes on."""
+    create_study("s", ARMS, sf.BestReward(0.1), storage=sqlite_url, segments=30, seed=1).close()
+    code = (
+        "import sys; from satisfice.studies import load_study\n"
+        "study = load_study('s', sys.argv[1])\n"
+        "for i in range(10**6):\n"
+        "    study.tell(study.ask(segment=f'kind {i % 40}').id, float(i % 3 > 0))\n"
+        "    print(i, flush=True)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, sqlite_url], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    told = -1
+    for line in process.stdout:
+        told = int(line)
+        if told >= 150:
+            process.kill()
+            break
+    process.communicate()
+    study = load_study("s", sqlite_url)
+    assert study.check().agrees, study.check()
+    status = study.status()
+    assert sum(arm.pulls for arm in status.arms) >= told + 1
+    assert len(status.segments) == 31 and status.segments[0].rewards > 0  # those beyond the thirtieth are "other"
+    study.tell(study.ask(segment="kind 3").id, 1.0)
+    assert study.check().agrees
