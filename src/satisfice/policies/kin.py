@@ -163,7 +163,9 @@ def borrow(kin: Kin, segment: int, problem: Problem, order: Ints, pulls: Ints, t
     """
     arms, levels = len(order), len(CLOSENESS)
     weight, mean, count = np.zeros((arms, levels)), np.zeros((arms, levels)), np.zeros((arms, levels))
-    means = np.zeros(arms)
+    means, around = np.zeros(arms), 1.0
+    for s in range(len(kin.pulls)):
+        around += 1.0 if kin.pulls[s].sum() > 0.0 else 0.0
     for k in range(arms):
         follow(kin, segment, order[k], weight[k], mean[k], count[k])
         n, total = kin.pulls[segment, order[k]], kin.totals[segment, order[k]]
@@ -176,6 +178,9 @@ def borrow(kin: Kin, segment: int, problem: Problem, order: Ints, pulls: Ints, t
         for g in range(1, levels):
             doubt += weight[k, g] * math.exp(-min(count[k, g] * nats, 700.0))
         lent = min(-math.log(max(doubt, 1e-300)) / nats, size)
+        # A few pulls that all segments borrow would keep every one of them from finding out more, for itself and the
+        # others: while there are fewer than segments, they count for less.
+        lent *= min(kin.pulls[:, order[k]].sum() / around, 1.0)
         # The rule itself counts two pulls that nobody has seen.
         pulls[k] = max(int(lent - 1.5), 0)
         totals[k] = pulls[k] * middle
