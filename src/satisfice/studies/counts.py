@@ -83,6 +83,16 @@ class Counts:
     born: int = 0
     squares: int = 0  # sum of the squares of its rewards, in units of units
 
+    def squares_of(self, pulls: float, total: float) -> float:
+        """The sum of the squares of so many rewards, if they vary as those of the arm do compared with coin flips."""
+        least = total * total / max(pulls, 1.0)
+        if not self.pulls:
+            return total
+        n, sum_, squares = self.pulls, self.total / UNIT, self.squares / UNIT**2
+        flips = sum_ - sum_ * sum_ / n
+        share = min(max((squares - sum_ * sum_ / n) / flips, 0.0), 1.0) if flips > 1e-12 else 1.0
+        return least + share * max(total - least, 0.0)
+
     @property
     def pending(self) -> int:
         """Decisions without a reward yet."""

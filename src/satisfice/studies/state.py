@@ -520,7 +520,8 @@ class StudyState:
     def _put_away(self, arms: Sequence[Mapping[str, int]], handed: int, corrections: int, decisions: int) -> None:
         """Count what was put into an archive."""
         for arm, counts in zip(self.arms, arms, strict=False):
-            _add(arm, counts)
+            # Where squares are not on record, none is larger than its reward.
+            _add(arm, {"squares": counts["total"] * UNIT, **counts})
             if not self.parts:
                 arm.sure_pulls += counts["pulls"] - counts.get("old_pulls", 0)
                 arm.sure_total += counts["total"] - counts.get("old_total", 0)
