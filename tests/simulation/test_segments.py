@@ -124,7 +124,7 @@ def test_what_is_refused() -> None:
         ({"a": CODE, "b": LAW}, [1.0]),
     ):
         with pytest.raises(InvalidInstance):
-            sf.SegmentedInstance(segments, shares)  # type: ignore[arg-type]
+            sf.SegmentedInstance(segments, shares)
     with pytest.raises(InvalidRun, match="sharing"):
         sf.simulate_segments(WORLD, sf.BestReward(0.1), horizon=10, sharing="half")
     with pytest.raises(InvalidRun, match="SegmentedInstance"):
