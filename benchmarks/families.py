@@ -1,4 +1,8 @@
-"""The cells that GLR is measured in: the grid of the paper, and families that had no part in choosing its constants."""
+"""The cells that GLR is measured in.
+
+The second generation of the rule was developed on `grid`, `unseen`, `low`, `ratios`, `ties`, `ratings` and `horizons`: what
+is measured there is not unseen. `fresh`, `many`, `fixed` and `reference` had no part in it.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +104,7 @@ def unseen(count: int = 60, seed: int = 2718) -> list[Cell]:
 
 
 def fresh() -> list[Cell]:
-    """`unseen` with another seed, drawn when the rule of the second generation was final."""
+    """`unseen` with another seed, which nothing about the second generation was chosen by."""
     return unseen(seed=31_415)
 
 
