@@ -1,7 +1,7 @@
 """The cells that GLR is measured in.
 
-The second generation of the rule was developed on `grid`, `unseen`, `low`, `ratios`, `ties`, `ratings` and `horizons`: what
-is measured there is not unseen. `fresh`, `many`, `fixed` and `reference` had no part in it.
+The second generation of the rule was developed on `grid`, `unseen`, `low`, `ratios`, `ties`, `ratings` and `horizons`:
+what is measured there is not unseen. `fresh`, `many`, `fixed` and `reference` had no part in it.
 """
 
 from __future__ import annotations
