@@ -38,7 +38,7 @@ def test_commands_and_their_options_exist() -> None:
 
 
 def test_every_command_is_documented() -> None:
-    pages = "\n".join(page.read_text() for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))))
+    pages = "\n".join(page.read_text() for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))))
     # "satisfice study create | ask" speaks of two commands.
     spoken = re.findall(r"satisfice\s+(\w+)((?:\s+(?:\|\s+)?[\w-]+)*)", pages)
     said = {
