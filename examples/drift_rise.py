@@ -8,7 +8,9 @@ for drift in ("watch", "adapt"):
     random.seed(3)
     quality = {"mini": 0.3, "medium": 0.92, "large": 0.95}
     arms = {"mini": 0.2, "medium": 1.0, "large": 2.0}
-    study = sf.create_study(f"summaries ({drift})", arms, sf.BestReward(alpha=0.1), drift=drift, seed=3)
+    study = sf.create_study(
+        f"summaries ({drift})", arms, sf.BestReward(alpha=0.1), drift=drift, confidence=0.95, seed=3
+    )
     for t in range(20_000):
         if t == 6_000:
             print(study.verdict())

@@ -9,7 +9,9 @@ import satisfice as sf
 
 rng = random.Random(1)
 accuracy = {"small": 0.3, "large": 0.9}  # mid is down and never answers
-study = sf.create_study("answers", {"small": 1.0, "mid": 3.0, "large": 9.0}, sf.BestReward(0.1), seed=1)
+study = sf.create_study(
+    "answers", {"small": 1.0, "mid": 3.0, "large": 9.0}, sf.BestReward(0.1), confidence=0.95, seed=1
+)
 served: Counter[str] = Counter()
 
 for _ in range(1_500):

@@ -72,5 +72,5 @@ def test_a_command_on_a_narrow_terminal(columns: int, tmp_path: Path) -> None:
     lines = [line.rstrip("\r") for line in text.split("\n")]
     assert max(map(len, lines)) <= columns
     assert "…" not in text
-    for whole in ("asymmetric-pe", "delta=0.05", "growth=0.02"):
+    for whole in ("asymmetric-pe", "delta=0.05", "exchange=0"):
         assert whole in text

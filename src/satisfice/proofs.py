@@ -266,7 +266,7 @@ def missing(case: Case, levels: Floats, arm: int, prices: Floats) -> tuple[float
 
     Examples
     --------
-    >>> case = make_case(np.array([1.0, 2.0]), np.array([100, 40]), np.array([50.0, 36.0]), scale=0.9)
+    >>> case = make_case(np.array([1.0, 2.0]), np.array([30, 40]), np.array([20.0, 36.0]), scale=0.9)
     >>> cost, arm = missing(case, equal_levels(case, delta=0.05), 1, prices=np.array([0.1, 1.0]))
     >>> arm, cost > 0
     (0, True)

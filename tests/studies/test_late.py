@@ -50,9 +50,10 @@ def by_run(policy: str, delay: int, costs: str, seed: int) -> list[int]:
     rewards, prices, guesses = tables(seed)
     drawn, paid = np.zeros(4, dtype=int), np.zeros(4, dtype=int)
 
-    def draw(world: World, arm: int, count: int, rng: np.random.Generator) -> float:
+    def draw(world: World, arm: int, count: int, rng: np.random.Generator) -> tuple[float, float]:
         drawn[arm] += count
-        return float(rewards[drawn[arm] - count : drawn[arm], arm].sum())
+        told = rewards[drawn[arm] - count : drawn[arm], arm]
+        return float(told.sum()), float((told**2).sum())
 
     def price(feed: Feed, arm: int, count: int, rng: np.random.Generator) -> float:
         paid[arm] += count

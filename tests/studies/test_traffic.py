@@ -26,7 +26,7 @@ def sound(study: sf.Study) -> None:
 
 def without_mid(storage: Callable[[], Storage], how: str, turns: int, swap: int) -> tuple[sf.Study, Counter[str]]:
     """A study whose arm 'mid' never answers, and what was served. After `swap` decisions another process goes on."""
-    study = create_study("s", ARMS, sf.BestReward(0.1), storage=storage(), seed=1)
+    study = create_study("s", ARMS, sf.BestReward(0.1), storage=storage(), confidence=0.95, seed=1)
     rng, served = random.Random(1), Counter[str]()
     for turn in range(turns):
         if turn == swap:

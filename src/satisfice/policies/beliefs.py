@@ -305,7 +305,7 @@ def opinion(problem: Problem, state: State, t: int, certified: int = -1) -> Opin
     >>> state = new_state(GLR(), 2)
     >>> state.pulls[:], state.totals[:], state.squares[:] = [100, 100], [30, 80], [30, 80]
     >>> found = opinion(problem, state, 200)
-    >>> found.arm, found.none, round(found.belief, 3)
+    >>> found.arm, found.none, round(float(found.belief), 3)
     (1, False, 1.0)
     """
     arms = len(problem.costs)

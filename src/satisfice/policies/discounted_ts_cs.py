@@ -32,6 +32,7 @@ class DiscountedTSCS(Policy):
     discount: float = 0.0
 
     id = "discounted-ts-cs"
+    changing = True
     settings = (BestReward,)
     summary = "TS-CS that forgets old rewards little by little; a baseline for worlds that change"
     bounded_only = True

@@ -86,6 +86,7 @@ class GLRDrift(GLR):
     alarm: float = 0.01
 
     id = "glr-drift"
+    changing = True
     summary = "glr that notices when the mean of an arm changes, and looks at arms that it passes over"
     bounded_only = True
     live = False

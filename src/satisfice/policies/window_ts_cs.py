@@ -29,6 +29,7 @@ class WindowTSCS(Policy):
     window: int = 2000
 
     id = "window-ts-cs"
+    changing = True
     settings = (BestReward,)
     summary = "TS-CS on the last pulls alone; a baseline for worlds that change"
     needs_horizon = False

@@ -75,7 +75,10 @@ def create_study(
     horizon : int, optional
         The number of decisions to plan for; most policies of the paper need one. The study goes on after it.
     confidence : float
-        The probability, at least, with which everything that the study calls proved is true. 0.95 by default.
+        The probability, at least, with which everything that the study calls proved is true. 0.95 by default. Who
+        gives one wants a proof: `"glr"` then buys it once the rest of it costs no more than a tenth of a unit of reward
+        per decision so far (`glr(proof=...)` is another price). By default it buys none, and what happens to be proved
+        is proved.
     rewards : (float, float)
         The lowest and the highest possible reward. Inside, rewards are on [0, 1]: divided by the highest where the
         range begins at 0 or above, so that `(1 - alpha) x mean` keeps its meaning; where it begins below 0, they are

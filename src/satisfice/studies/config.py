@@ -17,6 +17,8 @@ from satisfice.policies.places import VARIABLE
 from satisfice.problem import MAX_ARMS, FixedThreshold, ReferenceArm, Setting, arm_index
 
 DEFAULT_CONFIDENCE = 0.95
+# What a study that asks for a confidence lets the rest of a proof cost, per decision so far, in units of reward.
+PROOF = 0.1
 MAX_SEGMENTS = 1_000
 # The segment of all that has no other, in a study that has one of this name.
 OTHER = "other"
@@ -318,11 +320,14 @@ def _known(study: str, id: str) -> type[Policy]:
 
 
 def _policy(policy: str | Policy | type[Policy], confidence: float | None) -> tuple[Policy, float]:
-    """The policy and the confidence. A policy with an error probability `delta` of its own works to the same one."""
+    """The policy and the confidence. A policy with an error probability `delta` of its own works to the same one, and
+    one that can buy a proof does so when a confidence is asked for."""
     made = get_policy(policy)
     level = DEFAULT_CONFIDENCE if confidence is None else float(confidence)
     if "delta" not in made.params:
         return made, level
+    if confidence is not None and made.params.get("proof") == 0:
+        made = dataclasses.replace(made, proof=PROOF)  # type: ignore[call-arg]
     if made.params["delta"] != type(made)().params["delta"]:  # it was chosen
         return made, round(1.0 - made.params["delta"], 12) if confidence is None else level
     return dataclasses.replace(made, delta=round(1.0 - level, 12)), level  # type: ignore[call-arg]
