@@ -48,7 +48,7 @@ $(LITELLM)/.installed: pyproject.toml
 
 test-litellm: $(LITELLM)/.installed
 	LITELLM_LOCAL_MODEL_COST_MAP=True $(LITELLM)/bin/python -m pytest -o addopts= -o pythonpath='tests examples' -q -W ignore \
-		$(AGAIN) --confcutdir=tests/with_litellm --doctest-modules tests/with_litellm src/satisfice/integrations
+		$(AGAIN) --confcutdir=tests/with_litellm --doctest-modules tests/with_litellm src/satisfice/integrations/litellm src/satisfice/integrations/routing
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

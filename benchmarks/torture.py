@@ -53,7 +53,7 @@ class Writer:
         self.rng = random.Random(f"{seed} {number} {os.getpid()}")
         self.study: Study = load_study("torture", url)
         self.folder, self.number, self.block = folder, number, block
-        self.name = f"{number}-{os.getpid()}"
+        self.name = unique(number)
         self.journal = self._journal()
         self.calls = 0
 
@@ -85,9 +85,10 @@ class Writer:
 
     def tell(self, ids: list[int]) -> None:
         rewards = {number: float(number % 3 == 0) for number in ids}
-        while True:
+        abandoned = len(ids) == 1 and self.rng.random() < 0.2
+        while True:  # the same again, as long as nobody knows whether it was done
             with contextlib.suppress(OutcomeUnknown):
-                if len(ids) == 1 and self.rng.random() < 0.2:
+                if abandoned:
                     with contextlib.suppress(RewardConflict):
                         self.study.abandon(ids[0])
                         self.note("abandoned", ids)
@@ -134,7 +135,7 @@ class Writer:
             return
         with contextlib.suppress(BaseException):
             signal.setitimer(signal.ITIMER_REAL, 0)
-            self.name = f"{self.number}-{os.getpid()}"
+            self.name = unique(self.number)
             self.journal = self._journal()
             for _ in range(3):
                 self.tell(self.ask())
@@ -184,6 +185,12 @@ class Writer:
             finally:
                 with contextlib.suppress(Hit):
                     signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def unique(number: int) -> str:
+    """A name that no writer had before, the one of this process included that an interrupt put an end to: keys of two
+    writers that were the same would rightly get the same decisions."""
+    return f"{number}-{os.getpid()}-{time.time_ns()}"
 
 
 def over(folder: Path) -> bool:
