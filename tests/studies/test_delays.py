@@ -58,7 +58,7 @@ def test_the_right_arm_is_found_in_spite_of_delays(tmp_path: Path) -> None:
         found += leader == best
         played += last == best
         late.append(regret)
-        prompt.append(live(instance, seed, 0, 0.0, 1)[2])
+        prompt.append(live(instance, seed, 0, 0.0, 20)[2])
     report = {"late": float(np.mean(late)), "prompt": float(np.mean(prompt)), "found": found, "played": played}
     print(json.dumps(report))
     assert found == INSTANCES
