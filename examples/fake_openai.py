@@ -139,7 +139,10 @@ class FakeOpenAI:
         if place.path == "/quality":
             self.models[asked["model"]].right = float(asked["right"])
             return _json(writer, 200, asked)
-        call = json.loads(body)
+        try:
+            call = json.loads(body)
+        except ValueError:  # a look whether anybody is here
+            return _json(writer, 404, {"error": {"message": f"nothing is at {place.path}", "type": "not_found"}})
         name = str(call.get("model")).rpartition("/")[2]
         model = self.models.get(name)
         if model is None:
