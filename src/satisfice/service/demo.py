@@ -45,6 +45,7 @@ class Callers:
             name,
             {arm: cost for arm, (cost, _) in arms.items()},
             setting,
+            confidence=0.95,
             storage=storage,
             binary=True,
             baseline=CHEAPER if CHEAPER in arms else list(arms)[-1],
