@@ -16,7 +16,7 @@ from satisfice.service.problems import unknown_study
 
 _encode = msgspec.json.Encoder().encode
 # Numbers are sent no oftener than this, news at once; and something is said at least so often, in seconds.
-CALM, BEAT = 2.0, 10.0
+CALM, BEAT = 4.0, 10.0
 
 
 def stream_of(glances: Glances, visit: Visit, name: str) -> AsyncGenerator[bytes, None]:
