@@ -76,7 +76,7 @@ def create_study(
         The number of decisions to plan for; most policies of the paper need one. The study goes on after it.
     confidence : float
         The probability, at least, with which everything that the study calls proved is true. 0.95 by default. Who
-        gives one wants a proof: `"glr"` then buys it once the rest of it costs no more than a tenth of a unit of reward
+        gives one wants a proof: `"glr"` then buys it once the rest of it costs no more than 0.02 units of reward
         per decision so far (`glr(proof=...)` is another price). By default it buys none, and what happens to be proved
         is proved.
     rewards : (float, float)

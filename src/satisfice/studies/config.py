@@ -18,7 +18,7 @@ from satisfice.problem import MAX_ARMS, FixedThreshold, ReferenceArm, Setting, a
 
 DEFAULT_CONFIDENCE = 0.95
 # What a study that asks for a confidence lets the rest of a proof cost, per decision so far, in units of reward.
-PROOF = 0.1
+PROOF = 0.02
 MAX_SEGMENTS = 1_000
 # The segment of all that has no other, in a study that has one of this name.
 OTHER = "other"
