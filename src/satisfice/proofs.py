@@ -340,12 +340,19 @@ def refuter(case: Case, levels: Floats, i: int, rivals: Ints) -> int:
     >>> [refuter(case, np.full(3, 5.0), i, np.arange(3)) for i in range(3)]
     [1, -1, -1]
     """
-    arms, high = len(case.costs), float(case.highs[i])
+    arms, high, n = len(case.costs), float(case.highs[i]), float(case.weights[i])
     for j in rivals:
-        # One that the arm keeps up with by its mean cannot refute it.
-        if j == i or (j < arms and high >= case.scale * case.means[j]):
+        if j == i:
             continue
-        if against(case, i, j) >= needed(levels, i, j):
+        enough = needed(levels, i, j)
+        if j < arms:
+            # One that the arm keeps up with by its mean cannot refute it; nor can one that could not if its mean were
+            # certain: a divergence is at most the squared gap over the variance.
+            bar = case.scale * float(case.means[j])
+            variance = case.sigma * case.sigma if case.sigma > 0.0 else bar * (1.0 - bar)
+            if high >= bar or n * (bar - high) * (bar - high) < enough * variance:
+                continue
+        if against(case, i, j) >= enough:
             return int(j)
     return -1
 
@@ -390,15 +397,18 @@ def risk(case: Case, levels: Floats, delta: float, arm: int, out: Flags | None =
     gone = np.zeros(arms, dtype=np.bool_) if out is None else out
     asked = rivals(case, levels).tolist()
     margin = math.inf  # by how many nats the weakest of the proofs is stronger than it has to be
+    least = math.log(delta)
     for i in range(arms):
         if arm < 0 or case.costs[i] < case.costs[arm]:
             best = max((against(case, i, j) - needed(levels, i, j) for j in asked if j != i), default=-math.inf)
             margin = min(margin, max(best, 0.0) if gone[i] else best)
+            if margin <= least:
+                return 1.0
     if arm >= 0:
         for j in range(first, last):
             if j != arm and (j == arms or not gone[j]):
                 margin = min(margin, -against(case, arm, j) - needed(levels, arm, j))
-    return 1.0 if margin <= math.log(delta) else delta * math.exp(-margin)
+    return 1.0 if margin <= least else delta * math.exp(-margin)
 
 
 def intervals(pulls: Ints, totals: Floats, delta: float | Floats, sigma: float = 0.0) -> list[tuple[float, float]]:

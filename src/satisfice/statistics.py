@@ -177,18 +177,22 @@ def interval(n: int, m: float, delta: float, sigma: float = 0.0) -> tuple[float,
     if sigma > 0.0:
         width = sigma * math.sqrt(2.0 * room)
         return m - width, m + width
-    return _edge(m, 0.0, room), _edge(m, 1.0, room)
+    return _below(m, room), 1.0 - _below(1.0 - m, room)
 
 
-def _edge(m: float, end: float, room: float) -> float:
-    """The mean between `m` and `end` at divergence `room` from `m`, by bisection."""
-    inside, outside = m, end
-    if kl(m, end) <= room:
-        return end
+def _below(m: float, room: float) -> float:
+    """The mean below `m` at divergence `room` from it; 0 where there is none.
+
+    The divergence is convex, so Newton's steps from beyond never pass it. They begin where a lower bound of it has the
+    value `room`: Pinsker's, or its first term with the least that the second may be.
+    """
+    if m <= 0.0:
+        return 0.0
+    rest = (1.0 - m) * math.log(1.0 - m) if m < 1.0 else 0.0
+    q = max(m - math.sqrt(0.5 * room), m * math.exp((rest - room) / m), TINY)
     for _ in range(60):
-        middle = 0.5 * (inside + outside)
-        if kl(m, middle) <= room:
-            inside = middle
-        else:
-            outside = middle
-    return outside
+        step = (kl(m, q) - room) * q * (1.0 - q) / (m - q) if q < m else 0.0
+        if step <= 1e-16 * q:
+            break
+        q += step
+    return q

@@ -19,6 +19,8 @@ import pytest
 
 from satisfice.errors import MissingExtra, OutcomeUnknown, SatisficeError, StorageBusy, StorageError
 from satisfice.studies import Study, get_storage, load_study
+from satisfice.studies.machine import Machine
+from satisfice.studies.records import Entry
 from satisfice.studies.storages.database import TIMEOUT, make_database
 from satisfice.studies.storages.sql import SQLStorage
 from studies.proxy import Proxy
@@ -317,6 +319,53 @@ def test_a_look_while_somebody_writes(kind: str, request: pytest.FixtureRequest)
 
 
 # Turns and timeouts
+
+
+def test_an_entry_that_comes_after_one_with_a_larger_number_is_seen(postgresql_url: str) -> None:
+    """Rewards are added without the study's lock, so the first of two may be the last to be there."""
+    study = new(postgresql_url)
+    pairs(study, 600)
+    first, second, third = (study.ask() for _ in range(3))
+    before = sum(arm.pulls for arm in study.status().arms)
+    with psycopg.connect(postgresql_url) as slow:
+        # What a process writes that is stopped before it commits.
+        slow.execute(
+            "INSERT INTO satisfice_rewards (study_id, decision_id, nth, arm, outcome, reward, was, price, at, after, "
+            "segment, token) SELECT study_id, id, 1, arm, 'told', 1.0, 'open', cost, at, id, 0, 'slow' "
+            "FROM satisfice_decisions WHERE id = %s",
+            (first.id,),
+        )
+        study.tell(second.id, 1.0)
+        assert sum(arm.pulls for arm in study.status().arms) == before + 1
+        slow.commit()
+    assert sum(arm.pulls for arm in study.status().arms) == before + 2
+    study.tell(third.id, 0.0)
+    pairs(study, 600)  # with another snapshot, behind which nobody looks again
+    status = study.status()
+    assert sum(arm.pulls for arm in status.arms) == before + 603
+    assert study.check().agrees
+    study.close()
+    assert load_study(study.name, postgresql_url).status() == status
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_look_reads_what_is_new(kind: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = new(request.getfixturevalue(f"{kind}_url"))
+    pairs(study, 20)
+    study.status()
+    calls: list[int] = []
+    enter = Machine.enter
+
+    def noted(machine: Machine, entry: Entry) -> None:
+        calls.append(entry.id)
+        enter(machine, entry)
+
+    monkeypatch.setattr(Machine, "enter", noted)
+    study.tell_many({decision.id: 1.0 for decision in study.ask_many(5)})
+    calls.clear()
+    assert sum(arm.pulls for arm in study.status().arms) == 25
+    assert sorted(calls) == [21, 22, 23, 24, 25]
+    assert study.check().agrees
 
 
 def test_the_timeout_of_the_url_is_obeyed(tmp_path: Path) -> None:

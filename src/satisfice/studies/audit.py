@@ -74,7 +74,7 @@ class _Checked:
 
 def audit(view: View) -> Audit:
     """Compare the state of a study with its log, in memory that does not grow with it."""
-    kept: Machine = view.machine
+    kept: Machine = view.stored
     checked = _Checked(view)
     try:
         made = fold(view.config, checked, kept.frontier.last)  # type: ignore[arg-type]

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +27,9 @@ from satisfice import proofs
 from satisfice.statistics import interval
 from satisfice.studies.counts import UNIT, share_of
 from satisfice.studies.machine import Facts, Machine
+
+# Whoever looks again and again finds most arms as they were.
+_interval = lru_cache(maxsize=4096)(interval)
 
 REFUTED, CERTIFIED, NONE = "refuted", "certified", "none"
 
@@ -99,11 +103,11 @@ class Evidence:
         low, high = 0.0, 1.0
         if self._sure_pulls[k]:
             n = int(self._sure_pulls[k])
-            low, high = interval(n, min(float(self._sure_totals[k]) / n, 1.0), delta)
+            low, high = _interval(n, min(float(self._sure_totals[k]) / n, 1.0), delta)
         n = int(self._pulls[k] + self.pending[k])
         if n:
-            low = max(low, interval(n, float(self._totals[k]) / n, delta)[0])
-            high = min(high, interval(n, min(float(self._totals[k] + self.pending[k]) / n, 1.0), delta)[1])
+            low = max(low, _interval(n, min(float(self._totals[k]) / n, 1.0), delta)[0])
+            high = min(high, _interval(n, min(float(self._totals[k] + self.pending[k]) / n, 1.0), delta)[1])
         return (low, high) if low <= high else (high, low)
 
     def cost_interval(self, arm: int) -> tuple[float, float]:
@@ -147,11 +151,13 @@ class Evidence:
         return min(proofs.risk(case, self.levels, self.delta, k, out) for case in self.cases)
 
 
-def judge(machine: Machine, at: float) -> list[Fact]:
-    """What is proved by now. What was proved before stays proved, until a reward is replaced; then what the sums as
-    they are still prove keeps its date. Refutations of retired arms are judged when the arm comes back."""
-    machine.arrange()
-    data = Evidence(machine)
+def judge(machine: Machine, at: float, data: Evidence | None = None) -> list[Fact]:
+    """What is proved by now, by these `data` if they are there already. What was proved before stays proved, until a
+    reward is replaced; then what the sums as they are still prove keeps its date. Refutations of retired arms are
+    judged when the arm comes back."""
+    if data is None:
+        machine.arrange()
+        data = Evidence(machine)
     order = data.order
     before = facts_of(machine)
     facts = before

@@ -24,7 +24,7 @@ def make_status(machine: Machine, at: float) -> Status:
     machine.kinship.renew()
     config, data = machine.config, Evidence(machine)
     order = data.order
-    parts = [make_verdict(part, at) for part in machine.leaves]
+    parts = [make_verdict(part, at, data if part is machine else None) for part in machine.leaves]
     verdict = overall(machine, parts) if machine.parts else parts[0]
     refuted = {refutation.arm for refutation in verdict.refuted}
     arms = []
@@ -194,9 +194,12 @@ def _budget(machine: Machine) -> list[str]:
     return [f"The budget for finding out is spent for {' and '.join(dear)}: '{name}' is served instead."]
 
 
-def make_verdict(machine: Machine, at: float) -> Verdict:
-    """The verdict of a study without segments, or of one of its segments."""
-    facts, data = judge(machine, at), Evidence(machine)
+def make_verdict(machine: Machine, at: float, data: Evidence | None = None) -> Verdict:
+    """The verdict of a study without segments, or of one of its segments, by these `data` if they are there already."""
+    if data is None:
+        machine.arrange()
+        data = Evidence(machine)
+    facts = judge(machine, at, data)
     config, order = machine.config, data.order
     names = [arm.name for arm in machine.arms]
     refuted = tuple(

@@ -31,6 +31,11 @@ class View(ABC):
     def machine(self) -> Machine:
         """The state with all that is in the log by now. Nobody may keep it, or change it without logging why."""
 
+    @property
+    def stored(self) -> Machine:
+        """The state as whoever opens the study now would find it: what an audit compares with the log."""
+        return self.machine
+
     @abstractmethod
     def find(self, ids: Sequence[int]) -> dict[int, Row]:
         """The decisions with these ids and what became of them; unknown ids are missing from the answer."""

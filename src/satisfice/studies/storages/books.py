@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from satisfice.studies.machine import Machine
 from satisfice.studies.records import Asked, Entry, Event
+
+if TYPE_CHECKING:
+    from satisfice.studies.storages.sql import SQLLedger
+
+# The states of so many studies are kept for readers, and each only while so few entries must be told apart one by one.
+SHELF, MOST_COUNTED = 64, 5_000
 
 
 class Seen(NamedTuple):
@@ -24,13 +31,23 @@ class Diverged(Exception):
 
 
 class Books:
-    """A state that was read from the log, and how far."""
+    """A state that was read from the log, and how far.
+
+    Entries are added without the study's lock. So one who reads without it may see an entry before another one of a
+    smaller number: every entry up to `since` is counted for sure, and after it those that are in `counted`.
+    """
 
     def __init__(self, machine: Machine, seen: Seen) -> None:
         self.machine, self.seen = machine, seen
         self.unsaved = 0  # rows since the last snapshot
+        self.since, self.counted = seen.entry, {seen.entry}
 
-    def catch_up(self, tails: Sequence[list[tuple[Any, ...]]]) -> int:
+    def settle(self, entry: int) -> None:
+        """Every entry up to this one is counted: it was read by somebody who had the lock."""
+        if entry > self.since:
+            self.since, self.counted = entry, {entry, *(number for number in self.counted if number > entry)}
+
+    def catch_up(self, tails: Sequence[list[tuple[Any, ...]]], *, locked: bool = True) -> int:
         """Count what has come since; answers with the number of decisions among it. Raises `Diverged`."""
         machine, seen = self.machine, self.seen
         events, decisions, entries = tails
@@ -38,7 +55,7 @@ class Books:
         decision_token = _recognised(
             decisions, seen.decision_token if machine.decisions > machine.archived else None, machine.decisions, 0
         )
-        entry_token = _recognised(entries, seen.entry_token if seen.entry else None, seen.entry, -2)
+        _recognised(entries, seen.entry_token if seen.entry else None, seen.entry, -2)
         new_events = [Event(seq, kind, json.loads(data), at) for seq, kind, data, at, _ in events if seq > machine.seq]
         for event in new_events:
             if event.kind == "archive" and cast(int, event.data["through"]) > machine.decisions:
@@ -49,14 +66,42 @@ class Books:
             if row[0] > known:
                 machine.ask(Asked._make(row[:-1]))
                 count += 1
-        last = seen.entry
+        last, entry_token = seen.entry, seen.entry_token
         for row in entries:
-            if row[-2] > seen.entry:
+            if row[-2] != seen.entry:
                 machine.enter(Entry._make(row[:-2]))
-                last = row[-2]
+                if row[-2] > last:
+                    last, entry_token = row[-2:]
+        if locked:
+            self.since, self.counted = last, {last}
+        else:
+            self.counted.update(row[-2] for row in entries)
         self.unsaved += len(new_events) + count + len(entries)
         self.seen = Seen(last, seq_token, decision_token, entry_token)
         return count
+
+
+class Shelf:
+    """The states that readers of a database have caught up, so that the next one goes on from there. Whoever takes one
+    has it alone."""
+
+    def __init__(self) -> None:
+        self._books: dict[tuple[int, str], Books] = {}
+        self._guard = threading.Lock()
+
+    def take(self, ledger: SQLLedger) -> Books | None:
+        """The state of a study, if there is one."""
+        with self._guard:
+            return self._books.pop((ledger.study, ledger.token), None)
+
+    def give(self, ledger: SQLLedger, books: Books) -> None:
+        """Keep the state of a study, instead of the one that was kept for longest."""
+        if len(books.counted) > MOST_COUNTED:
+            return
+        with self._guard:
+            self._books[ledger.study, ledger.token] = books
+            if len(self._books) > SHELF:
+                del self._books[next(iter(self._books))]
 
 
 def _recognised(rows: list[tuple[Any, ...]], token: str | None, place: int, column: int) -> str | None:

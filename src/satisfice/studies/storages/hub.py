@@ -19,6 +19,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from satisfice.errors import OutcomeUnknown, StorageBusy, StorageError
+from satisfice.studies.storages.books import Shelf
 from satisfice.studies.storages.database import FORK_LOCK, Database, SQLite
 from satisfice.studies.storages.links import Link, leave_queues, make_link, queue_file
 
@@ -298,6 +299,7 @@ class Hub:
     def _reset(self) -> None:
         self._writers = [Writer(self) for _ in range(1 if self.database.lite else WRITERS)]
         self._readers = [Reader() for _ in range(READERS)]
+        self.kept = Shelf()
 
     @property
     def _users(self) -> list[Writer | Reader]:

@@ -54,6 +54,14 @@ class SQLLedger(Ledger):
         """The statements that read what has come since."""
         return say.tail(self.study, books.machine.seq, books.machine.decisions, books.seen.entry)
 
+    def _news(self, books: Books) -> list[str]:
+        """The statements that read what has come since, without the lock."""
+        events, decisions, entries = self.tail(books)
+        if self.lite:  # where one writes after the other, so that no entry comes after one with a larger number
+            return [events, decisions, entries]
+        entries = say.others(self.study, books.seen.entry, books.since, books.counted)
+        return [say.safe(self.study), events, decisions, entries]
+
     # Transactions
 
     def begin(self, link: Link, lock: bool, finds: Sequence[int] = ()) -> SQLTransaction:
@@ -110,9 +118,17 @@ class SQLLedger(Ledger):
 
     def look(self, work: Callable[[View], T]) -> T:
         def read(link: Link) -> T:
-            (identity,) = link.view([say.identity(self.study, self.lite)])
+            books = self.hub.kept.take(self)
+            news = [] if books is None else self._news(books)
+            identity, *tails = link.view([say.identity(self.study, self.lite), *news])
             self._check(identity)
-            return work(SQLView(self, link, identity[0][1] or time.time()))
+            view = SQLView(self, link, identity[0][1] or time.time())
+            if books is not None:
+                view.go_on(books, tails)
+            answer = work(view)
+            if view._books is not None:
+                self.hub.kept.give(self, view._books)
+            return answer
 
         database, began = self.hub.database, time.monotonic()
         while True:
@@ -132,6 +148,7 @@ class SQLLedger(Ledger):
             view._books = view.load()
 
         self.run(work)
+        self.hub.kept.take(self)
 
     # Decisions in advance
 
@@ -171,6 +188,7 @@ class SQLLedger(Ledger):
     def close(self) -> None:
         self.give_back()
         self.lose()
+        self.hub.kept.take(self)
         if not any(ledger is not self for ledger in list(self.hub.ledgers.values())):
             self.hub.close()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from satisfice.studies.records import INNER
 
@@ -137,6 +137,26 @@ def identity(study: int, lite: bool) -> str:
     """Which study it is, and the storage's own time."""
     now = "NULL" if lite else "EXTRACT(EPOCH FROM clock_timestamp())::double precision"
     return f"SELECT token, {now} FROM satisfice_studies WHERE id = {study:d}"
+
+
+def safe(study: int) -> str:
+    """The entry up to which all were seen by whoever wrote the last snapshot."""
+    return f"SELECT entry FROM satisfice_snapshots WHERE study_id = {study:d}"
+
+
+def numbers(study: int) -> str:
+    """The numbers of all entries."""
+    return f"SELECT n FROM satisfice_rewards WHERE study_id = {study:d}"
+
+
+def others(study: int, entry: int, since: int, counted: Iterable[int]) -> str:
+    """The entries after `since` but for those that are counted, and the last one that is, to be recognised, before
+    them. PostgreSQL looks the numbers of a subquery up in a table of hashes."""
+    known = ",".join(f"{number:d}" for number in counted)
+    return (
+        f"SELECT {_ENTRY}, r.n, r.token FROM satisfice_rewards r WHERE r.study_id = {study:d} AND r.n >= {since:d} "
+        f"AND (r.n = {entry:d} OR r.n NOT IN (SELECT unnest('{{{known}}}'::bigint[]))) ORDER BY r.n <> {entry:d}, r.n"
+    )
 
 
 def tail(study: int, seq: int, decision: int, entry: int) -> tuple[str, str, str]:

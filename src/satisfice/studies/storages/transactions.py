@@ -44,6 +44,10 @@ class SQLView(View):
         return self._books.machine
 
     @property
+    def stored(self) -> Machine:
+        return self.load().machine
+
+    @property
     def today(self) -> float:
         return time_of(self._ledger.clock, self.now)
 
@@ -59,7 +63,8 @@ class SQLView(View):
                         f"(format {data['format']}, this release knows {FORMAT}); upgrade satisfice to open it"
                     )
                 books = Books(Machine.from_dict(self.config, data), Seen(*rest))
-                books.catch_up([self._link.read(statement) for statement in self._ledger.tail(books)])
+                tails = [self._link.read(statement) for statement in self._ledger.tail(books)]
+                books.catch_up(tails, locked=self._ledger.lite)
                 advance(books.machine, self)
                 return books
         entry = self._link.read(say.LAST_ENTRY, (self._study,))
@@ -75,8 +80,21 @@ class SQLView(View):
             entry[0][1] if entry else None,
         )
         books = Books(machine, seen)
+        if not self._ledger.lite:
+            books.since, books.counted = 0, {number for (number,) in self._link.read(say.numbers(self._study))}
         books.unsaved = SNAPSHOT_EVERY
         return books
+
+    def go_on(self, books: Books, tails: Sequence[list[tuple[Any, ...]]]) -> None:
+        """Go on with the state of an earlier view, if it is one of this log."""
+        with contextlib.suppress(Diverged):
+            if not self._ledger.lite:
+                safe, *tails = tails
+            books.catch_up(tails, locked=self._ledger.lite)
+            if not self._ledger.lite and safe:
+                books.settle(safe[0][0])
+            advance(books.machine, self)
+            self._books = books
 
     def _rows(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[Row]:
         for row in rows:
