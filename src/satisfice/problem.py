@@ -1,33 +1,35 @@
-"""The problem: an instance (arms with costs and mean rewards) and the three settings.
+"""The problem: an instance, arms with costs and mean rewards. What is good enough is `satisfice.settings`.
 
-The paper's Section 1 in code. An arm `i` has a known cost `c_i` and a mean reward `mu_i`; a setting
-turns the means into a threshold `mu_CS`; the optimal arm `a*` is the cheapest arm whose mean reaches
-it. The gaps are clipped at zero: `(c_i - c_a*)^+` for the cost and `(mu_CS - mu_i)^+` for the quality.
+The paper's Section 1 in code. An arm `i` has a known cost `c_i` and a mean reward `mu_i`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, ClassVar, Literal, cast
+from dataclasses import FrozenInstanceError
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from satisfice.checks import Floats as Floats
-from satisfice.checks import counts_of, deviation, each, field_of, names_of, scale_of, vector
-from satisfice.errors import InvalidInstance, InvalidSetting, NoFeasibleArm
-from satisfice.words import count, is_number, listed, shown
+from satisfice.checks import Floats, counts_of, deviation, each, field_of, names_of, scale_of, vector
+from satisfice.errors import InvalidInstance
+from satisfice.settings import SETTINGS, TOLERANCE, BestReward, FixedThreshold, ReferenceArm, Setting, arm_index
+from satisfice.words import count, is_number
 
 if TYPE_CHECKING:
     from satisfice.changing import ChangingInstance
 
+# The settings belong to the problem; whoever asks for both finds both here.
+__all__ = [
+    "MAX_ARMS", "REWARD_MODELS", "SETTINGS", "TOLERANCE", "BestReward", "FixedThreshold", "Floats", "Instance",
+    "ReferenceArm", "RewardModel", "Setting", "arm_index",
+]  # fmt: skip
+
 RewardModel = Literal["bernoulli", "gaussian", "categorical"]
 REWARD_MODELS: tuple[RewardModel, ...] = ("bernoulli", "gaussian", "categorical")
 MAX_ARMS = 10_000
-# An arm that misses the threshold by rounding alone, such as 0.76 against (1 - 0.2) * 0.95, is feasible.
-TOLERANCE = 1e-12
 
 
 class Instance:
@@ -314,188 +316,3 @@ class Instance:
 
     def __repr__(self) -> str:
         return f"<Instance {self.label}: {count(self.arms, 'arm')}, {self.reward} rewards>"
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What counts as good enough. One of `FixedThreshold`, `ReferenceArm`, `BestReward`.
-
-    Every setting answers to all of these, so that nobody has to ask which one it is:
-
-    Attributes
-    ----------
-    kind : str
-        "fixed", "reference" or "best".
-    alpha : float
-        The subsidy factor; 0 where there is none.
-    mu0 : float
-        The known threshold; nan where it is not known.
-    reference : int, str or None
-        The known reference arm, as it was given; None where there is none.
-
-    Examples
-    --------
-    >>> ReferenceArm("large", alpha=0.1).to_dict()
-    {'kind': 'reference', 'arm': 'large', 'alpha': 0.1}
-    >>> Setting.from_dict({"kind": "best", "alpha": 0.1})
-    BestReward(alpha=0.1)
-    """
-
-    kind: ClassVar[str] = ""
-    if TYPE_CHECKING:
-
-        @property
-        def alpha(self) -> float: ...
-
-        @property
-        def mu0(self) -> float: ...
-    else:  # a property would be in the way of the field that a setting has instead
-        alpha, mu0 = 0.0, math.nan
-
-    @property
-    def reference(self) -> int | str | None:
-        """The known reference arm, as it was given; None where there is none."""
-        return None
-
-    def to_dict(self) -> dict[str, object]:
-        """Plain data that `from_dict` reads back, also the form in result files and databases."""
-        values = {
-            name: value.item() if isinstance(value, np.generic) else value for name, value in asdict(self).items()
-        }
-        return {"kind": self.kind, **values}
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, object]) -> Setting:
-        """A setting from the data of `to_dict`. Raises `InvalidSetting`, which says what is accepted."""
-        known = {kind: setting for kind, setting in SETTINGS.items() if issubclass(setting, cls)}
-        kind = data.get("kind") if isinstance(data, Mapping) else None
-        if not isinstance(kind, str) or kind not in known:
-            raise InvalidSetting(f"not a setting: {shown(data)}; its kind must be {' or '.join(map(repr, known))}")
-        values = {name: value for name, value in data.items() if name != "kind"}
-        try:
-            return known[kind](**values)
-        except TypeError as error:
-            accepted = ", ".join(field.name for field in fields(known[kind]))
-            given = ", ".join(map(str, values)) or "nothing"
-            raise InvalidSetting(f"a setting of the kind {kind!r} has {accepted}; got {given}") from error
-
-    def threshold(self, instance: Instance) -> float:
-        """The threshold `mu_CS` that a mean must reach."""
-        raise NotImplementedError
-
-    def feasible(self, instance: Instance) -> NDArray[np.bool_]:
-        """Which arms are good enough."""
-        return instance.means >= self.threshold(instance) - TOLERANCE
-
-    def optimal_arm(self, instance: Instance) -> int:
-        """Index of `a*`, the cheapest feasible arm (the first one in the caller's order among equals)."""
-        feasible = self.feasible(instance)
-        if not feasible.any():
-            raise NoFeasibleArm(
-                f"no arm of {instance.label!r} reaches the threshold {self.threshold(instance):g}; "
-                f"the best mean is {instance.means.max():g}{self._remark(instance)}"
-            )
-        return int(np.argmin(np.where(feasible, instance.costs, np.inf)))
-
-    def _remark(self, instance: Instance) -> str:
-        """What else to say where no arm is good enough."""
-        if self.kind == "fixed" or self.threshold(instance) >= 0:
-            return ""
-        return " (a share alpha has no meaning for a negative mean: add a number to all rewards, or fix a threshold)"
-
-    def cost_gaps(self, instance: Instance) -> Floats:
-        """`(c_i - c_a*)^+` of every arm."""
-        gaps: Floats = np.maximum(instance.costs - instance.costs[self.optimal_arm(instance)], 0.0)
-        return gaps
-
-    def quality_gaps(self, instance: Instance) -> Floats:
-        """`(mu_CS - mu_i)^+` of every arm."""
-        gaps: Floats = np.maximum(self.threshold(instance) - instance.means, 0.0)
-        gaps[gaps <= TOLERANCE] = 0.0
-        return gaps
-
-
-@dataclass(frozen=True)
-class FixedThreshold(Setting):
-    """Good enough is a mean of at least the known number `mu0`.
-
-    Examples
-    --------
-    >>> FixedThreshold(0.8).optimal_arm(Instance(costs=[1, 2, 3], means=[0.7, 0.8, 0.9]))
-    1
-    """
-
-    mu0: float = field()
-    kind: ClassVar[str] = "fixed"
-
-    def __post_init__(self) -> None:
-        if not is_number(self.mu0):
-            raise InvalidSetting("the threshold must be a finite number", parameter="mu0", value=self.mu0)
-
-    def threshold(self, instance: Instance) -> float:
-        return float(self.mu0)
-
-
-@dataclass(frozen=True)
-class ReferenceArm(Setting):
-    """Good enough is `(1 - alpha)` times the mean of the known reference arm `ell`.
-
-    Examples
-    --------
-    >>> ReferenceArm("large", alpha=0.1).threshold(Instance([1, 2], [0.7, 0.9], names=["small", "large"]))
-    0.81
-    """
-
-    arm: int | str
-    alpha: float = 0.0
-    kind: ClassVar[str] = "reference"
-
-    def __post_init__(self) -> None:
-        _alpha(self.alpha)
-
-    @property
-    def reference(self) -> int | str:
-        """The reference arm, as it was given."""
-        return self.arm
-
-    def threshold(self, instance: Instance) -> float:
-        return float((1 - self.alpha) * instance.means[instance.index(self.arm)])
-
-
-@dataclass(frozen=True)
-class BestReward(Setting):
-    """Good enough is `(1 - alpha)` times the largest mean, of an arm that nobody knows yet.
-
-    Examples
-    --------
-    >>> BestReward(alpha=0.25).optimal_arm(Instance(costs=[1, 2, 3], means=[0.5, 0.75, 0.9]))
-    1
-    """
-
-    alpha: float = field()
-    kind: ClassVar[str] = "best"
-
-    def __post_init__(self) -> None:
-        _alpha(self.alpha)
-
-    def threshold(self, instance: Instance) -> float:
-        return float((1 - self.alpha) * instance.means.max())
-
-
-SETTINGS: dict[str, type[Setting]] = {cls.kind: cls for cls in (FixedThreshold, ReferenceArm, BestReward)}
-
-
-def arm_index(arm: int | str, names: Sequence[str]) -> int:
-    """The index of an arm given by index or by name among `names`."""
-    if isinstance(arm, str):
-        if arm in names:
-            return list(names).index(arm)
-        raise InvalidSetting(f"there is no arm {arm!r}; the arms are {listed(names)}")
-    if isinstance(arm, (int, np.integer)) and not isinstance(arm, bool) and 0 <= arm < len(names):
-        return int(arm)
-    raise InvalidSetting(f"there is no arm {arm!r}; use a name or an index from 0 to {len(names) - 1}")
-
-
-def _alpha(alpha: float) -> None:
-    if not is_number(alpha) or not 0 <= alpha <= 1:
-        raise InvalidSetting("the subsidy factor must be a number within [0, 1]", parameter="alpha", value=alpha)

@@ -14,13 +14,13 @@ from satisfice.policies.kin import CLOSENESS, Kin, borrow, follow, new_kin
 from satisfice.studies.counts import UNIT
 
 if TYPE_CHECKING:
-    from satisfice.studies.state import StudyState
+    from satisfice.studies.fields import StudyFields
 
 
 class Kinship:
     """The notes of a study about how closely its segments follow each other."""
 
-    def __init__(self, machine: StudyState) -> None:
+    def __init__(self, machine: StudyFields) -> None:
         self.machine = machine
         self.kin: Kin = new_kin(0, 0)
 
@@ -28,7 +28,7 @@ class Kinship:
         """Forget what was noted on the way: who looks at the same sums afterwards sees the same."""
         self.kin = new_kin(0, 0)
 
-    def lend(self, part: StudyState) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def lend(self, part: StudyFields) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The pulls that a part borrows, and their totals, in the order of its rule."""
         pulls, totals = np.zeros(len(part.order), dtype=np.int64), np.zeros(len(part.order))
         kin = self._known()

@@ -26,9 +26,10 @@ from satisfice.policies.kin import longest
 from satisfice.studies.config import Config
 from satisfice.studies.counts import UNIT, Arm
 from satisfice.studies.deciding import decide
+from satisfice.studies.fields import Facts
 from satisfice.studies.looking import Looking
 from satisfice.studies.records import Event, Reason
-from satisfice.studies.state import FORMAT, Facts, StudyState
+from satisfice.studies.state import FORMAT, StudyState
 from satisfice.studies.waiting import Waiting
 
 OF_THE_LEASE = str(Reason.LEASE)  # as plain text: looking a member up costs more than choosing an arm

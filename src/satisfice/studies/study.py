@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from satisfice.errors import (
-    InvalidReward,
-    InvalidStudy,
-    UnknownDecision,
-)
+from satisfice.errors import InvalidReward, InvalidStudy, UnknownDecision
 from satisfice.studies.changer import StudyChanger
 from satisfice.studies.config import shown
+from satisfice.studies.given import call_of, cost_of, excluded, reward_of, triples
 from satisfice.studies.machine import Machine
 from satisfice.studies.reader import number_of
 from satisfice.studies.records import REASON_TEXT, Asked, Decision, Entry, Outcome, Reason, Row, made
@@ -26,10 +23,7 @@ if TYPE_CHECKING:
 
 # Overdue decisions are expired this many at a time, so that no single `ask` pays for a long pause.
 EXPIRE_AT_ONCE = 256
-
-
 TOLD_IT = Outcome.TOLD  # looking a member up takes time
-
 # A process that only tells looks after the study when it has told this often.
 TOLD = 256
 
@@ -172,7 +166,7 @@ class Study(StudyChanger):
         machine, config = tx.machine, self._ledger.config
         if machine.ended:
             raise self._ended()
-        without = self._without(machine, exclude, available) if exclude or available is not None else ()
+        without = excluded(machine, exclude, available) if exclude or available is not None else ()
         if whom.key is not None:
             rows = tx.of_key(whom.key)
             if rows and len(rows) != count:
@@ -242,8 +236,8 @@ class Study(StudyChanger):
         >>> study.tell(decision.id, 1.0), study.tell(decision.id, 1.0)
         (True, False)
         """
-        number = number_of(decision_id)
-        value, paid = self._reward(number, reward), self._cost(number, cost)
+        number, config = number_of(decision_id), self._ledger.config
+        value, paid = reward_of(config, number, reward), cost_of(config, number, cost)
 
         def work(tx: Transaction) -> list[Entry]:
             row = tx.get(number)
@@ -270,10 +264,11 @@ class Study(StudyChanger):
         int
             How many of them changed anything.
         """
+        config = self._ledger.config
         values: dict[int, tuple[float, float | None]] = {}
-        for key, reward, cost in _triples(rewards):
+        for key, reward, cost in triples(rewards):
             number = number_of(key)
-            value = self._reward(number, reward), self._cost(number, cost)
+            value = reward_of(config, number, reward), cost_of(config, number, cost)
             if values.setdefault(number, value) != value:
                 raise InvalidReward(
                     f"decision {number} is told two rewards at once, {values[number][0]:g} and {value[0]:g}"
@@ -320,7 +315,7 @@ class Study(StudyChanger):
         >>> study.record("large", 1.0, cost=8.2, key="call 17").reason
         'recorded'
         """
-        call = self._call(1, (arm, reward, cost, key, segment))
+        call = call_of(self._ledger.config, 1, (arm, reward, cost, key, segment))
         return self._run(lambda tx: self._record(tx, [call]))[0]
 
     def record_many(self, calls: Iterable[Sequence[object]]) -> int:
@@ -337,21 +332,12 @@ class Study(StudyChanger):
         >>> study.record_many([("small", 0.0), ("large", 1.0, 8.2)])
         2
         """
-        wanted = [self._call(number, call) for number, call in enumerate(calls, 1)]
+        config = self._ledger.config
+        wanted = [call_of(config, number, call) for number, call in enumerate(calls, 1)]
         if not wanted:
             return 0
         made = self._run(lambda tx: self._record(tx, wanted))
         return sum(decision.reason == Reason.RECORDED for decision in made)
-
-    def _call(self, number: int, call: Sequence[object]) -> tuple[str, float, float | None, Whom]:
-        if not 2 <= len(call) <= 5:
-            raise InvalidReward(
-                f"{shown(call)} is no call: an arm, a reward, a cost, a key and a segment, such as ('small', 1.0)"
-            )
-        arm, reward, cost, key, segment = (*call, None, None, None)[:5]
-        value = self._reward(number, cast(float, reward), "call")
-        paid = self._cost(number, cast("float | None", cost), "call")
-        return cast(str, arm), value, paid, Whom(key=cast("str | None", key), segment=cast("str | None", segment))
 
     def _record(self, tx: Transaction, calls: Iterable[tuple[str, float, float | None, Whom]]) -> list[Decision]:
         machine, now = tx.machine, self._now(tx)
@@ -445,60 +431,8 @@ class Study(StudyChanger):
         machine.due = -math.inf if more else min((row.at + after for row in later), default=math.inf)
         return len(overdue), more
 
-    # Pieces
-
-    def _reward(self, number: int, reward: float, what: str = "decision") -> float:
-        config = self._ledger.config
-        try:
-            value = float(reward)
-        except (TypeError, ValueError):
-            value = math.nan
-        known = value in (config.low, config.high) if config.binary else config.low <= value <= config.high
-        if not known:
-            how = "{:g} or {:g}" if config.binary else "numbers from {:g} to {:g}"
-            taken = how.format(config.low, config.high)
-            raise InvalidReward(f"reward = {shown(reward)} of {what} {number}; this study takes {taken}")
-        return value
-
-    def _cost(self, number: int, cost: float | None, what: str = "decision") -> float | None:
-        if cost is None:
-            return None
-        least, most = self.config.cost_range or (0.0, math.inf)
-        try:
-            value = float(cost)
-        except (TypeError, ValueError):
-            value = math.nan
-        if not (math.isfinite(value) and least <= value <= most):
-            taken = "finite numbers of at least 0" if most == math.inf else f"numbers from {least:g} to {most:g}"
-            raise InvalidReward(f"cost = {shown(cost)} of {what} {number}; this study takes {taken}", parameter="cost")
-        return value
-
-    def _without(self, machine: Machine, exclude: Iterable[str], available: Iterable[str] | None) -> Sequence[int]:
-        """The arms that cannot be played."""
-        without = {machine.index(name) for name in ((exclude,) if isinstance(exclude, str) else tuple(exclude))}
-        if available is not None:
-            names = (available,) if isinstance(available, str) else tuple(available)
-            without |= set(range(len(machine.arms))) - {machine.index(name) for name in names}
-        if all(i in without for i in machine.active):
-            raise InvalidStudy("every arm is excluded; leave at least one to choose", parameter="exclude")
-        return sorted(without)
-
 
 def _decision(machine: Machine, row: Asked | Row, reason: str) -> Decision:
     segment = machine.segments[row.segment] if machine.parts else None
     arm = machine.arms[row.arm].name
     return made(Decision, (row.id, arm, REASON_TEXT[reason], row.lease, row.subject, row.key, row.session, segment))
-
-
-def _triples(rewards: object) -> Iterator[tuple[object, float, float | None]]:
-    """Ids, rewards and costs, or `InvalidReward`."""
-    items = rewards.items() if isinstance(rewards, Mapping) else rewards
-    if isinstance(items, Iterable) and not isinstance(items, str) and not hasattr(items, "columns"):
-        for item in items:
-            if not isinstance(item, Sequence) or isinstance(item, str) or len(item) not in (2, 3):
-                raise InvalidReward(f"{shown(item)} is not a pair of a decision id and a reward, such as (17, 1.0)")
-            yield item[0], item[1], item[2] if len(item) == 3 else None
-    else:
-        raise InvalidReward(
-            f"rewards are {{17: 1.0, 18: 0.0}} or pairs such as [(17, 1.0), (18, 0.0)]; got {shown(rewards)}"
-        )

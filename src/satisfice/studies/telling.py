@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from satisfice.errors import InvalidStudy, SatisficeError, StudyClosed, UnknownDecision
+from satisfice.studies.given import cost_of, reward_of
 from satisfice.studies.reader import number_of
 from satisfice.studies.records import Decision, Entry, Outcome, Row
 from satisfice.studies.serving import Whom
@@ -90,8 +91,8 @@ def _tell(
     for place, item in enumerate(items):
         try:
             number = number_of(item.decision)
-            reward = None if item.reward is None else study._reward(number, item.reward)
-            sound.append((place, number, reward, study._cost(number, item.cost), item.correct))
+            reward = None if item.reward is None else reward_of(study.config, number, item.reward)
+            sound.append((place, number, reward, cost_of(study.config, number, item.cost), item.correct))
         except SatisficeError as error:
             results[place] = error
 
