@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -44,3 +45,13 @@ def test_the_part_ends_like_the_file(tmp_path: Path) -> None:
 
     write_whole(tmp_path / "x.tar.gz", write)
     assert endings == [".gz"]
+
+
+def test_what_a_killed_program_has_left_is_removed_when_it_is_old(tmp_path: Path) -> None:
+    old, young, other = (tmp_path / name for name in (".a.01.part.txt", ".a.02.part.txt", ".b.01.part.txt"))
+    for path in (old, young, other):
+        path.touch()
+    for path in (old, other):
+        os.utime(path, (1.0, 1.0))
+    target = write_whole(tmp_path / "a.txt", lambda part: part.write_text("42"))
+    assert set(tmp_path.iterdir()) == {target, young, other}
