@@ -28,6 +28,11 @@ THRESHOLD = typer.Option(None, "--threshold", help="The threshold mu_0, for fixe
 UNIT_COSTS = typer.Option(False, "--unit-costs", help="Divide every cost by the largest one.")
 HORIZON = typer.Option(..., "--horizon", "-T", help="Number of pulls, for example 5e6.", metavar="T")
 SEED = typer.Option(0, "--seed", help="Seed of all random numbers.")
+COMMON = typer.Option(
+    False,
+    "--common",
+    help="The same rewards for every policy: what an arm gives one, it gives all. Differences vary less.",
+)
 WORKERS = typer.Option(None, "--workers", help="Number of processes; by default one per core for long work.")
 
 

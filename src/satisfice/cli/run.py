@@ -36,6 +36,7 @@ def run(
     checkpoints: int = typer.Option(200, "--checkpoints", help="Points of the regret curves."),
     log_x: bool = typer.Option(False, "--log-x", help="Regret curves on a log axis of pulls, with points to match."),
     workers: int | None = options.WORKERS,
+    common: bool = options.COMMON,
     unit_costs: bool = options.UNIT_COSTS,
     out: Path = typer.Option(
         Path("results"), "--out", "-o", help=f"Folder for the data and the picture. {output.KEPT}"
@@ -70,6 +71,7 @@ def run(
             workers=workers,
             progress=not as_json,
             compiled=not plain,
+            common=common,
         )
         stem = output.slug(problem.label, setting, reference, alpha, threshold)
         draw = partial(results.plot, log_x=log_x)
@@ -87,6 +89,7 @@ def run(
             "optimal_arm": problem.names[best],
             "doubt": doubt,
             "seconds": results.seconds,
+            "common": common,
             "summary": results.summary().to_dicts(),
             "data": str(data),
             "picture": str(figure),
@@ -101,6 +104,11 @@ def run(
     if doubt is not None:
         options.say(str(doubt["sentence"]))
     show(results)
+    if common and runs > 1:
+        least = min(results, key=lambda label: float(results[label].regret.mean()))
+        for label in results:
+            if label != least:
+                options.say(str(results.compare(least, label)))
     typer.echo(f"data:    {data}\npicture: {figure}")
 
 

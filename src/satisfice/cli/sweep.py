@@ -32,6 +32,7 @@ def sweep(
     runs: int = typer.Option(50, "--runs", "-n", help="Independent runs of each policy at each combination."),
     seed: int = options.SEED,
     workers: int | None = options.WORKERS,
+    common: bool = options.COMMON,
     out: Path = typer.Option(
         Path("sweep"), "--out", "-o", help="Folder for the data, the table and the picture; a sweep goes on there."
     ),
@@ -59,7 +60,7 @@ def sweep(
     with output.ready(out):
         kept = out / "cells"
         run = partial(swept, name, where, policy, steps, grid, runs=runs, seed=seed, folder=kept, workers=workers)
-        found = run(report=None if as_json else report)
+        found = run(common=common, report=None if as_json else report)
         table = found.to_polars()
         files = output.keep(out, output.slug("sweep", *grid), {".csv": table.write_csv, ".png": found.plot})
     if as_json:

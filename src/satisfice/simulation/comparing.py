@@ -30,6 +30,8 @@ class Comparison:
     ratio: float  # mean of first over mean of second
     wins: float  # share of the runs in which first has less regret; half of those that are equal count
     correlation: float  # between the two, run by run; where it is 0 pairing neither helps nor harms
+    width: float  # of the interval, as a share of what it would be if the runs were not paired
+    common: bool  # whether both had the same rewards (`simulate(..., common=True)`)
 
     def __str__(self) -> str:
         low, high = self.interval
@@ -38,10 +40,13 @@ class Comparison:
             f"{self.first} has {clear} {self.regret} regret than {self.second}: {self.means[0]:,.4g} to "
             f"{self.means[1]:,.4g}, difference {self.difference:,.4g} ({low:,.4g} to {high:,.4g}, "
             f"{self.confidence:.0%}, {self.runs} pairs of runs), less in {self.wins:.0%} of them"
+            + (f"; same rewards, interval {self.width:.2f} times as wide as without" if self.common else "")
         )
 
 
-def compare(first: tuple[str, Floats], second: tuple[str, Floats], regret: str, confidence: float) -> Comparison:
+def compare(
+    first: tuple[str, Floats], second: tuple[str, Floats], regret: str, *, confidence: float, common: bool
+) -> Comparison:
     """A paired comparison: the interval is Student's, for the mean of the differences run by run."""
     (one, a), (other, b) = first, second
     if not (is_number(confidence) and 0 < confidence < 1):
@@ -54,6 +59,7 @@ def compare(first: tuple[str, Floats], second: tuple[str, Floats], regret: str, 
     error = float(gap.std(ddof=1)) / math.sqrt(len(gap))
     width = student(1 - (1 - confidence) / 2, len(gap) - 1) * error
     middle = float(gap.mean())
+    apart = math.sqrt(float(a.var(ddof=1) + b.var(ddof=1)) / len(gap))
     varies = a.std() > 0 and b.std() > 0
     return Comparison(
         first=one,
@@ -67,6 +73,8 @@ def compare(first: tuple[str, Floats], second: tuple[str, Floats], regret: str, 
         ratio=float(a.mean() / b.mean()) if b.mean() > 0 else math.nan,
         wins=float((gap < 0).mean() + 0.5 * (gap == 0).mean()),
         correlation=float(np.corrcoef(a, b)[0, 1]) if varies else 0.0,
+        width=error / apart if apart > 0 else 1.0,
+        common=common,
     )
 
 

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from satisfice.policies.compiled import compile_native, link
 from satisfice.policies.contract import SWEEP, Lease, Policy, Problem, State, sound, unsound
+from satisfice.simulation.common import CommonWorld, draw_common
 from satisfice.simulation.regret import add_up
 from satisfice.simulation.streams import Words
 from satisfice.simulation.world import World, draw
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Engine = Callable[[Problem, State, World, Ints, Ints, np.random.Generator], None]
+Engine = Callable[[Problem, State, World | CommonWorld, Ints, Ints, np.random.Generator], None]
 
 
 def start(problem: Problem, state: State) -> None:
@@ -136,23 +137,32 @@ def _linked(start: Callable[..., None], decide: Callable[..., Lease], learn: Cal
     return link(run, start=start, decide=decide, learn=learn)
 
 
-def compiled_run(policy: Policy) -> Engine:
-    """`run` for the rule of `policy`, compiled (from the cache on disk if it is there)."""
-    cls = type(policy)
-    return _honest(policy, compile_native(run, start=cls.start, decide=cls.decide, learn=cls.learn))
+def compiled_run(policy: Policy, common: bool = False) -> Engine:
+    """`run` for the rule of `policy`, compiled (from the cache on disk if it is there), or for a `CommonWorld`."""
+    return _honest(policy, compile_native(run, **_parts(policy, common)))
 
 
-def plain_run(policy: Policy) -> Engine:
+def plain_run(policy: Policy, common: bool = False) -> Engine:
     """`run` for the rule of `policy`, in plain Python: slow, and the same but for the last bit of mathematics."""
+    return _honest(policy, link(run, **_parts(policy, common)))
+
+
+def _parts(policy: Policy, common: bool) -> dict[str, Callable[..., object]]:
     cls = type(policy)
-    return _honest(policy, link(run, start=cls.start, decide=cls.decide, learn=cls.learn))
+    rule: dict[str, Callable[..., object]] = {"start": cls.start, "decide": cls.decide, "learn": cls.learn}
+    return rule | {"draw": draw_common} if common else rule
 
 
 def _honest(policy: Policy, engine: Callable[..., int]) -> Engine:
     """The engine; where the rule answers with no lease, the error says whose rule and when."""
 
     def carry_out(
-        problem: Problem, state: State, world: World, checkpoints: Ints, record: Ints, rng: np.random.Generator
+        problem: Problem,
+        state: State,
+        world: World | CommonWorld,
+        checkpoints: Ints,
+        record: Ints,
+        rng: np.random.Generator,
     ) -> None:
         done = engine(problem, state, world, checkpoints, record, rng)
         if done < checkpoints[-1]:

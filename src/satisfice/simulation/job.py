@@ -16,6 +16,7 @@ from satisfice.policies.compiled import compile_native
 from satisfice.policies.contract import Problem, arrange, make_problem, new_state, unsound
 from satisfice.problem import Instance, Setting
 from satisfice.simulation.changing import Course
+from satisfice.simulation.common import CommonWorld, check_common, common_world
 from satisfice.simulation.engine import Engine, compiled_run, compiled_runs, plain_run
 from satisfice.simulation.regret import add_up
 from satisfice.simulation.results import Result, Terms, versions
@@ -42,10 +43,13 @@ class Job:
     seed: int = field(kw_only=True)
     checkpoints: NDArray[np.int64] = field(kw_only=True)
     compiled: bool = field(default=True, kw_only=True)  # whether the rule is compiled or runs as plain Python
+    common: bool = field(default=False, kw_only=True)  # whether the rewards are those of every policy of the same run
 
     def check(self) -> None:
-        """Raise `InvalidPolicy` when the policy cannot work here."""
+        """Raise `InvalidPolicy` when the policy cannot work here, `InvalidRun` where rewards cannot be shared."""
         self.problem  # noqa: B018 - making it is the check
+        if self.common:
+            check_common(self.instance, self.horizon)
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
@@ -80,7 +84,7 @@ class Job:
     @property
     def engine(self) -> Engine:
         """One run of the policy."""
-        return compiled_run(self.policy) if self.compiled else plain_run(self.policy)
+        return (compiled_run if self.compiled else plain_run)(self.policy, self.common)
 
     def stream(self, run: int) -> np.random.Generator:
         """The random numbers of one run, from the seed, the policy's label and the number of the run alone."""
@@ -107,7 +111,7 @@ class Job:
             course = Course(self.policy, self.instance, self.setting, self.horizon, self.checkpoints, self.compiled)
             for i in range(count):
                 pulls[i], curves[i] = course.run(self.stream(first + i))
-        elif self.compiled and reachable():
+        elif self.compiled and not self.common and reachable():
             self._run_at_once(first, pulls, curves)
         else:
             self._run_one_by_one(first, pulls, curves)
@@ -138,7 +142,12 @@ class Job:
         record = np.zeros((len(self.checkpoints), arms), dtype=np.int64)
         for i in range(len(pulls)):
             state = new_state(self.policy, arms)
-            engine(self.problem, state, self.world, self.checkpoints, record, self.stream(first + i))
+            world: World | CommonWorld = self.world
+            if self.common:
+                end = int(self.checkpoints[-1])
+                world = common_world(self.world, self.order, seed=self.seed, run=first + i, horizon=end)
+            with np.errstate(over="ignore" if self.common else None):  # hashes of plain Python may overflow
+                engine(self.problem, state, world, self.checkpoints, record, self.stream(first + i))
             weigh(record, self.gaps, curves[i])
             pulls[i, self.order] = record[-1]
 
@@ -170,6 +179,7 @@ class Job:
             horizon=self.horizon,
             runs=runs,
             seed=self.seed,
+            common=self.common,
             versions=versions(),
         )
 

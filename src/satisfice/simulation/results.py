@@ -42,11 +42,14 @@ class Terms:
     horizon: int
     runs: int
     seed: int
+    common: bool = False  # whether the rewards were those of every policy of the same seed and run
     versions: dict[str, str] = field(default_factory=dict, compare=False)
 
     def to_dict(self) -> dict[str, object]:
         """Plain data that `from_dict` reads back: what results files have."""
         data = {item.name: getattr(self, item.name) for item in fields(self)}
+        if not self.common:
+            del data["common"]  # readers of before it was there
         return data | {"instance": self.instance.to_dict(), "setting": self.setting.to_dict()}
 
     @classmethod
@@ -251,8 +254,8 @@ class Results(Mapping[str, Result]):
         Parameters
         ----------
         first, second : str
-            Labels. The runs of the same number are a pair; where both were drawn with common random numbers, as in a
-            world that both see, that makes the interval narrower, and elsewhere it does no harm.
+            Labels. The runs of the same number are a pair: after `simulate(..., common=True)` both had the same
+            rewards, which makes the interval narrower (`width` says by how much), and elsewhere it does no harm.
         regret : {"sum", "cost", "quality"}
             Which regret.
         confidence : float
@@ -271,7 +274,10 @@ class Results(Mapping[str, Result]):
             raise InvalidData("it must be sum, cost or quality", parameter="regret", value=regret)
         name = "regret" if regret == "sum" else f"{regret}_regret"
         one, other = ((label, getattr(self[label], name)) for label in (first, second))
-        return compare(one, other, "cost + quality" if regret == "sum" else regret, confidence)
+        terms = self[first].terms, self[second].terms
+        common = all(one.common for one in terms) and terms[0].seed == terms[1].seed
+        what = "cost + quality" if regret == "sum" else regret
+        return compare(one, other, what, confidence=confidence, common=common)
 
     def _repr_html_(self) -> str:
         """The summary, in a notebook."""

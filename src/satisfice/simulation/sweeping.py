@@ -107,13 +107,14 @@ def sweep(
     folder: str | Path = "sweep",
     checkpoints: int = 50,
     workers: int | None = None,
+    common: bool = False,
     report: Report | None = None,
 ) -> Sweep:
     """Simulate every combination of some parameters; what is there already is not simulated again.
 
     Parameters
     ----------
-    instance, setting, policies, horizon, runs, seed, checkpoints, workers
+    instance, setting, policies, horizon, runs, seed, checkpoints, workers, common
         As in `simulate`; the values that are swept take their places.
     over : mapping
         The values of every swept parameter: `alpha`, `threshold`, `horizon`, `instance` (names or files), `seed`, or a
@@ -137,7 +138,8 @@ def sweep(
     [(0.1, 'etc-cs', 'cost'), (0.1, 'etc-cs', 'quality')]
     """
     runs = whole("runs", runs, 1, MAX_RUNS)
-    cells = _cells(instance, setting, policies, horizon, over, runs=runs, seed=seed, checkpoints=checkpoints)
+    numbers = {"runs": runs, "seed": seed, "checkpoints": checkpoints}
+    cells = _cells(instance, setting, policies, horizon, over, **numbers, common=common)
     kept = Path(folder)
     kept.mkdir(parents=True, exist_ok=True)
     known = {cell.file: cell.stored(kept) for cell in cells}
@@ -175,6 +177,7 @@ def _cells(
     runs: int,
     seed: int,
     checkpoints: int,
+    common: bool,
 ) -> list[_Cell]:
     from satisfice.instances import load_instance
 
@@ -196,7 +199,8 @@ def _cells(
             if others and any(at[name] != over[name][0] for name in others):
                 continue  # a parameter of another policy changes nothing here: once is enough
             made = replace(policy, **own) if own else policy
-            job = Job(made, world, where, horizon=steps, seed=int(at.get("seed", seed)), checkpoints=marks)
+            number = int(at.get("seed", seed))
+            job = Job(made, world, where, horizon=steps, seed=number, checkpoints=marks, common=common)
             job.check()
             where.optimal_arm(world)
             shown = tuple((name, value) for name, value in at.items() if name not in others)
