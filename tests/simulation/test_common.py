@@ -30,7 +30,7 @@ def quiet() -> Iterator[None]:
         yield
 
 
-def world(name: str, run: int, order: np.ndarray = ORDER) -> CommonWorld:  # type: ignore[type-arg]
+def world(name: str, run: int, order: np.ndarray = ORDER) -> CommonWorld:
     return common_world(make_world(WORLDS[name], order, squares=True), order, seed=4, run=run, horizon=64)
 
 
@@ -82,15 +82,16 @@ def test_hypergeometric(good: int, bad: int, sample: int) -> None:
 
 def test_policies_share_rewards_and_each_keeps_its_law() -> None:
     toy, best = sf.load_instance("toy:0.78"), sf.BestReward(0.1)
-    both = ["pe-cs", "pe-cs(kappa=5)"]
+    one, other = both = ("pe-cs", "pe-cs(kappa=5)")
     common = sf.simulate(toy, best, both, horizon=20_000, runs=400, common=True, workers=1)
     ordinary = sf.simulate(toy, best, both, horizon=20_000, runs=2000, seed=1, workers=1)
     for label in both:
         worst = min(p for k in range(4) for p in p_values(common[label].pulls[:, k], ordinary[label].pulls[:, k]))
         assert worst > 1e-4 / (4 * TESTS_PER_COLUMN)  # fails by chance in less than 1 of 10,000
-    found = common.compare(*both)
+    found = common.compare(one, other)
     assert found.common and found.width < 0.5 and "same rewards, interval 0." in str(found)
-    assert not ordinary.compare(*both).common and ordinary.compare(*both).width == pytest.approx(1, abs=0.1)
+    apart = ordinary.compare(one, other)
+    assert not apart.common and apart.width == pytest.approx(1, abs=0.1)
     # Alone, in other company, in plain Python: the same runs.
     alone = sf.simulate(toy, best, both[1], horizon=20_000, runs=3, common=True, compiled=False)
     assert alone[both[1]].pulls.tolist() == common[both[1]].pulls[:3].tolist()

@@ -44,7 +44,7 @@ class CommonWorld(NamedTuple):
     seen: Floats  # (arms, parts) what came of them: the count of each level, or a sum and a sum of squares
     blocks: Ints  # (arms,) how many whole blocks are in `past`
     past: Floats  # (arms, parts)
-    index: Ints  # (arms, depth) the last node that was looked at, of 1, 2, 4, ... pulls; 0 is none
+    kept: Ints  # (arms, depth) the last node that was looked at, of 1, 2, 4, ... pulls; 0 is none
     nodes: Floats  # (arms, depth, parts) what is in it
 
 
@@ -56,18 +56,18 @@ def common_world(world: World, order: Ints, *, seed: int, run: int, horizon: int
         levels, chances = np.array([1.0, 0.0]), np.stack([world.means, 1 - world.means], axis=1)
     parts = 2 if world.model == GAUSSIAN else len(levels)
     sequence = np.random.SeedSequence(seed, spawn_key=(STREAM, run, 1))
-    keys = sequence.generate_state(2 * (int(order.max()) + 1), np.uint64).reshape(-1, 2)[order]
+    words = sequence.generate_state(2 * (int(order.max()) + 1), np.uint64).astype(np.uint64)
     return CommonWorld(
         world=world,
         levels=levels,
         chances=chances,
-        keys=keys,
+        keys=words.reshape(-1, 2)[order],
         generator=settable(np.random.PCG64(0)),
         done=np.zeros(arms, dtype=np.int64),
         seen=np.zeros((arms, parts)),
         blocks=np.zeros(arms, dtype=np.int64),
         past=np.zeros((arms, parts)),
-        index=np.zeros((arms, depth), dtype=np.int64),
+        kept=np.zeros((arms, depth), dtype=np.int64),
         nodes=np.zeros((arms, depth, parts)),
     )
 
@@ -107,15 +107,15 @@ def draw_common(common: CommonWorld, arm: int, pulls: int, rng: np.random.Genera
 def _look(common: CommonWorld, arm: int, pulls: int, found: Floats) -> None:
     """Fill `found` with what came of the first `pulls` pulls of an arm."""
     block = common.blocks[arm]  # of 2^block pulls, the first of which is number 2^block
-    past, nodes, index = common.past[arm], common.nodes[arm], common.index[arm]
+    past, nodes, index = common.past[arm], common.nodes[arm], common.kept[arm]
     while 2 << block <= pulls:
         _root(common, arm, block)
-        add(past, nodes[block])
+        _add(past, nodes[block])
         block += 1
     common.blocks[arm] = block
     _root(common, arm, block)
     found[:] = 0.0
-    add(found, past)
+    _add(found, past)
     depth, node, left = block, 1, pulls - (1 << block) + 1
     while left < 1 << depth:
         half = 1 << (depth - 1)
@@ -132,19 +132,20 @@ def _look(common: CommonWorld, arm: int, pulls: int, found: Floats) -> None:
             left -= half
         node = 2 * node + second
         depth -= 1
-    add(found, nodes[depth])
+    _add(found, nodes[depth])
 
 
-def add(to: Floats, what: Floats) -> None:
-    for part in range(len(to)):  # a loop: arrays as a whole take Numba seconds to compile
+def _add(to: Floats, what: Floats) -> None:
+    """In a loop: sums of whole arrays take Numba seconds to compile."""
+    for part in range(len(to)):
         to[part] += what[part]
 
 
 def _root(common: CommonWorld, arm: int, depth: int) -> None:
     """Draw the block of 2^depth pulls, if it is not there."""
-    if common.index[arm, depth] == 1:
+    if common.kept[arm, depth] == 1:
         return
-    common.index[arm, depth] = 1
+    common.kept[arm, depth] = 1
     rng, node, size = _at(common, arm, depth, 0), common.nodes[arm, depth], 1 << depth
     if common.world.model == GAUSSIAN:
         node[0] = math.sqrt(size) * rng.standard_normal()
@@ -170,7 +171,7 @@ def _root(common: CommonWorld, arm: int, depth: int) -> None:
 
 def _halve(common: CommonWorld, arm: int, depth: int, index: int) -> None:
     """Draw what the first half of a node has of it."""
-    common.index[arm, depth - 1] = 2 * index
+    common.kept[arm, depth - 1] = 2 * index
     rng, size = _at(common, arm, depth, index), 1 << depth
     node, half = common.nodes[arm, depth], common.nodes[arm, depth - 1]
     if common.world.model == GAUSSIAN:
