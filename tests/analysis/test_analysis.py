@@ -184,6 +184,9 @@ def test_repeats_costs_that_vary_few_rows_and_missing_rewards_are_said() -> None
     log = campaign(1000)
     kinds = [c.kind for c in sf.analyse(pl.concat([log, log.head(20)]), plan=False).concerns]
     assert kinds == ["repeats"]
+    # Days and no number of the order: nearly all rows are the same as another, which says nothing.
+    coarse = log.drop("id").with_columns(pl.lit("2026-09-01").alias("day"))
+    assert "repeats" not in [c.kind for c in sf.analyse(coarse, plan=False).concerns]
     vary = log.with_columns(pl.col("cost") * (1 + 0.1 * (pl.col("id") // 3 % 3)))
     (concern,) = sf.analyse(vary, plan=False).concerns
     assert concern.kind == "costs" and "Which is cheaper" not in concern.sentence

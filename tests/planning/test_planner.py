@@ -80,6 +80,15 @@ def test_trajectories_are_runs(policy: str, setting: sf.Setting) -> None:
         assert not pulls[:, 0].any()
 
 
+def test_what_was_known_before_is_not_counted_again() -> None:
+    world = sf.Instance(costs=[1.0, 2.0], means=[0.5, 0.9])
+    times = np.array([10, 1000])
+    job = Job(get_policy("glr"), world, sf.BestReward(0.1), horizon=1000, seed=0, checkpoints=times)
+    pulls = job.trajectory(np.random.default_rng(0), (np.array([500, 500]), np.array([250.0, 450.0])))
+    assert pulls.sum(axis=1).tolist() == [10, 1000] and (pulls >= 0).all()
+    assert pulls[1, 1] > 990  # by 500 rows of each the second arm is known to be the one
+
+
 def test_trajectories_as_long_as_they_get() -> None:
     instance, setting = sf.Instance(costs=[1, 2, 3, 4, 5], means=[0.3, 0.4, 0.75, 0.5, 0.8]), sf.BestReward(0.2)
     times = np.array([50, 10**5, 2**26, 10**15])

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 FEW = 30
-# Some rows are the same by chance, where times are to the second.
-CHANCE = 0.001
+# Some rows are the same by chance, where times are to the second; and where most are, where times are days and there
+# is no number of the order, the columns do not tell rows apart, so that nothing can be said of repeats.
+CHANCE, COARSE = 0.001, 0.75
 
 
 def concerns_of(
@@ -33,7 +34,7 @@ def concerns_of(
         found += simpson(rows.frame, f"segment-{place}", name, evidence, setting, choice=choice)
     found += changed(rows, evidence, confidence)
     found += varying_costs(evidence, choice)
-    if rows.telling and rows.repeated > CHANCE * rows.all_rows:
+    if rows.telling and CHANCE * rows.all_rows < rows.repeated < COARSE * rows.all_rows:
         found.append(
             Concern(
                 "repeats",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from satisfice.instances.doubt import share
 from satisfice.plots import COLOURS, new_figure, readable
 from satisfice.words import shorten
 
@@ -77,33 +78,58 @@ def quality(a: Analysis, ax: Axes) -> None:
     readable(ax.xaxis)
     _names(ax, arms)
     ax.set_xlabel(f"mean {a.columns['reward']} (dashed: good enough)")
-    ax.set_title("How good, cheapest on top", loc="left", fontsize=11)
+    part = f" ({len(arms)} of {len(a.arms)} options)" if len(arms) < len(a.arms) else ""
+    ax.set_title(f"How good, cheapest on top{part}", loc="left", fontsize=11)
 
 
 def price(a: Analysis, ax: Axes) -> None:
     """Cost against mean; above the dashed line is good enough."""
     ax.axhspan(a.threshold, max(arm.mean for arm in a.arms) * 10 + 10, color=BLUE, alpha=0.06, linewidth=0)
     ax.axhline(a.threshold, color="black", linestyle="--", linewidth=1)
-    named = {arm.name for arm in _shown(a)} if len(a.arms) > MOST else {arm.name for arm in a.arms}
     ends = np.array([arm.interval for arm in a.arms])
     for arm in a.arms:
         colour = _colour(a, arm)
         ax.plot((arm.cost, arm.cost), arm.interval, color=colour, linewidth=1.5, alpha=0.6)
         ax.plot(arm.cost, arm.mean, "o", color=colour, markersize=7 if arm.name == a.choice else 5)
-        if (arm.name in named and len(named) <= 8) or arm.name in (a.choice, a.rival):
-            ax.annotate(
-                shorten(arm.name, 18), (arm.cost, arm.mean), xytext=(6, 4), textcoords="offset points",
-                color=colour, fontsize=9, parse_math=False,
-            )  # fmt: skip
     pad = 0.08 * (ends.max() - ends.min() or 1.0)
     ax.set_ylim(ends.min() - pad, ends.max() + pad)
     most = max(arm.cost for arm in a.arms)
     ax.set_xlim(-0.04 * most if most > 0 else -1, 1.25 * most if most > 0 else 1)
     for axis in (ax.xaxis, ax.yaxis):
         readable(axis)
+    named = [arm for arm in a.arms if len(a.arms) <= 8 or arm.name in (a.choice, a.rival)]
+    _label(ax, sorted(named, key=lambda arm: (arm.name != a.choice, arm.name != a.rival)), a)
     ax.set_xlabel("cost of one use")
     ax.set_ylabel(f"mean {a.columns['reward']}")
     ax.set_title("What quality costs (shaded: good enough)", loc="left", fontsize=11)
+
+
+def _label(ax: Axes, arms: list[AnalysedArm], a: Analysis) -> None:
+    """The names beside their points, each free of the others, the points and the threshold where it can be."""
+    ax.figure.draw_without_rendering()  # type: ignore[union-attr]
+    point = ax.figure.dpi / 72  # type: ignore[union-attr]
+    spots = ax.transData.transform([(arm.cost, arm.mean) for arm in a.arms]) / point
+    line = float(ax.transData.transform((0, a.threshold))[1] / point)
+    taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in spots] + [(-1e9, line - 1, 1e9, line + 1)]
+    for arm in arms:
+        name = shorten(arm.name, 18)
+        wide, high = 5.2 * len(name), 10.0
+        x, y = ax.transData.transform((arm.cost, arm.mean)) / point
+        tries = [(side, up) for up in (4, -14, 16, -26, 28, -38) for side in (6, -6 - wide)]
+        boxes = [(x + dx, y + dy, x + dx + wide, y + dy + high) for dx, dy in tries]
+        left, below, right, top = ax.bbox.extents / point
+        free = [
+            place
+            for place, (x0, y0, x1, y1) in zip(tries, boxes, strict=True)
+            if x0 > left and x1 < right and y0 > below and y1 < top
+            if all(x1 <= u0 or x0 >= u1 or y1 <= v0 or y0 >= v1 for u0, v0, u1, v1 in taken)
+        ]
+        dx, dy = (free or tries)[0]
+        taken.append((x + dx, y + dy, x + dx + wide, y + dy + high))
+        ax.annotate(
+            name, (arm.cost, arm.mean), xytext=(dx, dy), textcoords="offset points",
+            color=_colour(a, arm), fontsize=9, parse_math=False,
+        )  # fmt: skip
 
 
 def belief(a: Analysis, ax: Axes) -> None:
@@ -111,7 +137,11 @@ def belief(a: Analysis, ax: Axes) -> None:
     arms = _shown(a)
     for y, arm in enumerate(arms):
         ax.barh(y, 100 * arm.belief, color=_colour(a, arm), height=0.6)
-        ax.text(100 * arm.belief + 1.5, y, f"{arm.belief:.0%}", va="center", fontsize=9)
+        inside = arm.belief > 0.8  # beside the bar it would lie on the dashed line
+        ax.text(
+            100 * arm.belief + (-1.5 if inside else 1.5), y, share(arm.belief), va="center",
+            ha="right" if inside else "left", color="white" if inside else "black", fontsize=9,
+        )  # fmt: skip
     ax.axvline(100 * a.confidence, color="black", linestyle="--", linewidth=1)
     ax.set_xlim(0, 115)
     ax.set_xticks(range(0, 101, 25))

@@ -137,7 +137,9 @@ def _concern(concern: Concern) -> str:
 def _table(rows: Sequence[Sequence[str]]) -> str:
     head, *body = rows
     cells = "".join(
-        f'<tr class="{escape(row[-1].replace(" ", "-"))}">{"".join(f"<td>{escape(cell)}</td>" for cell in row)}</tr>'
+        f'<tr class="{escape(row[-1].replace(" ", "-"))}">'
+        + "".join(f'<td data-of="{escape(name)}">{escape(cell)}</td>' for name, cell in zip(head, row, strict=True))
+        + "</tr>"
         for row in body
     )
     heads = "".join(f"<th>{escape(cell)}</th>" for cell in head)

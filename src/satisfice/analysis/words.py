@@ -118,10 +118,11 @@ def _details(a: Analysis) -> list[str]:
     for saving in a.savings:
         month = "" if saving.per_month is None else f", {money(saving.per_month)} a month"
         word, amount = ("saves", saving.per_row) if saving.per_row >= 0 else ("costs", -saving.per_row)
-        gives = f"gives up {number(saving.reward_per_row)}" if saving.reward_per_row > 0 else "gives up no"
+        change = saving.reward_per_row
+        gives = f"{'gives up' if change > 0 else 'gains'} {number(abs(change))} {a.columns['reward']} a row"
         lines.append(
-            f"Against {saving.against} it {word} {money(amount)} a row{month.replace('-', '')}, and {gives} "
-            f"{a.columns['reward']} a row."
+            f"Against {saving.against}, it {word} {money(amount)} a row{month.replace('-', '')}, and "
+            f"{gives if change else 'gives up nothing'}."
         )
     lines += _more(a)
     return lines
@@ -140,10 +141,11 @@ def _more(a: Analysis) -> list[str]:
         )
     if a.more.study_rows is not None and a.more.study is not None and a.more.study_cost is not None:
         low, high = a.more.study
+        extra = f"an extra cost of {money(a.more.study_cost)}" if a.more.study_cost > 0 else "no extra cost"
         lines.append(
             f"A study that goes on from here would settle on the right option after about "
-            f"{rounded(a.more.study_rows)} rows ({rounded(low)} to {rounded(high)}), at an extra cost of "
-            f"{money(a.more.study_cost)}: it uses what is dear or poor only while that is worth its price."
+            f"{rounded(a.more.study_rows)} rows ({rounded(low)} to {rounded(high)}), at {extra}: it uses what is dear "
+            "or poor only while that is worth its price."
         )
     elif a.more.settles is not None:
         lines.append("A study that goes on from here would need more than five million rows to settle.")

@@ -163,10 +163,9 @@ class Job:
         state = new_state(self.policy, len(self.order))
         if begun is not None:
             state.pulls[:], state.totals[:] = begun[0][self.order], begun[1][self.order]
-        before = state.pulls.copy()
         self.engine(self.problem, state, self.world, self.checkpoints, record, rng)
         pulls = np.zeros((len(self.checkpoints), self.instance.arms), dtype=np.int64)
-        pulls[:, self.order] = record - before
+        pulls[:, self.order] = record
         return pulls
 
     def terms(self, runs: int) -> Terms:
