@@ -6,9 +6,10 @@ environment of its own.
 
     python benchmarks/studies.py [--quick] [--part NAME ...] [--decisions 1000000] [--dir FOLDER] [--out FILE.json]
 
-The parts: `pybandits`; `single`, one call after the other against bare inserts; `together`, many callers, processes,
-readers and a long transaction; `many`, 10,000 studies in one process; `old`, a study after a million decisions; `log`,
-memory for a log of two million decisions. Each is best run alone on a machine that does nothing else.
+The parts: `pybandits`; `single`, one call after the other against bare inserts; `together`, many callers of one
+process; `processes`, eight processes; `readers`, eight dashboards beside them; `elsewhere`, a long transaction; `many`,
+10,000 studies in one process; `old`, a study after a million decisions; `log`, memory for a log of two million
+decisions. Each is best run alone on a machine that does nothing else.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 import satisfice as sf
 from satisfice.studies import Study, create_study, deciding, get_storage
@@ -225,7 +227,7 @@ if sys.argv[4] == "write":
     rate(live, 0.3)
 print("ready", flush=True)
 sys.stdin.readline()
-longest = count = 0
+longest, count, used = 0.0, 0, time.process_time()
 until = time.perf_counter() + float(sys.argv[5])
 if sys.argv[4] == "write":
     while (began := time.perf_counter()) < until:
@@ -235,14 +237,35 @@ if sys.argv[4] == "write":
         longest = max(longest, time.perf_counter() - began)
 else:
     while time.perf_counter() < until:
+        count += 1
         live.status()
         time.sleep(0.1)
-print(count, longest, flush=True)
+print(count, longest, time.process_time() - used, flush=True)
+sys.stdin.readline()
 """
 
 
-def processes(url: str, writers: int, seconds: float, readers: int = 0) -> tuple[list[int], float]:
-    """The pairs of each of so many processes on one study, and the longest wait of any."""
+class Work(NamedTuple):
+    """What processes did to one study in some time."""
+
+    pairs: list[int]  # of every writer
+    wait: float  # the longest of any writer, seconds
+    looks: int  # of all readers
+    writing: float  # processor seconds of the writers
+    reading: float  # of the readers
+    serving: float  # of the server
+
+    @property
+    def total(self) -> int:
+        return sum(self.pairs)
+
+    def cores(self, seconds: float) -> float:
+        """How many cores were busy with this."""
+        return (self.writing + self.reading + self.serving) / seconds
+
+
+def processes(url: str, writers: int, seconds: float, readers: int = 0, server: int | None = None) -> Work:
+    """What so many processes do to one study. `server` is the process of a PostgreSQL server."""
     live = study(url)
     pairs(live, 50)
     here = str(Path(__file__).parent)
@@ -258,16 +281,51 @@ def processes(url: str, writers: int, seconds: float, readers: int = 0) -> tuple
     ]
     for process in started:
         assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    before = processor(server)
     for process in started:
         assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
-    answers = [process.communicate()[0].split() for process in started]
-    return [int(count) for count, _ in answers[:writers]], max(float(wait) for _, wait in answers[:writers])
+    answers = []
+    for process in started:
+        assert process.stdout is not None
+        answers.append(process.stdout.readline().split())
+    after = processor(server)
+    for process in started:
+        process.communicate("\n")
+    live.close()
+    theirs = [(int(count), float(wait), float(used)) for count, wait, used in answers]
+    mine, others = theirs[:writers], theirs[writers:]
+    return Work(
+        [count for count, _, _ in mine],
+        max(wait for _, wait, _ in mine),
+        sum(count for count, _, _ in others),
+        sum(used for _, _, used in mine),
+        sum(used for _, _, used in others),
+        after - before,
+    )
+
+
+def processor(server: int | None) -> float:
+    """The processor seconds of a server and its children, those that have ended included."""
+    if server is None:
+        return 0.0
+    total = 0
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal():
+            try:
+                fields = (folder / "stat").read_text().rsplit(")", 1)[1].split()
+            except OSError:  # it has ended meanwhile
+                continue
+            if int(folder.name) == server:
+                total += sum(map(int, fields[11:15]))
+            elif int(fields[1]) == server:
+                total += sum(map(int, fields[11:13]))
+    return total / os.sysconf("SC_CLK_TCK")
 
 
 def together(report: Report, kind: str, url: str, quick: bool) -> None:
-    """Many callers, many processes, readers and a long transaction."""
+    """Many callers of one process."""
     seconds, count = (2.0, 3) if quick else (4.0, 7)
     live, memory = study(url), study(None)
     alone, many, in_memory = [], [], []
@@ -282,20 +340,44 @@ def together(report: Report, kind: str, url: str, quick: bool) -> None:
     half = all64 >= 0.5 * ram
     report.goal(f"{kind}: 64 callers / one caller (or half of memory)", all64 / one, least=10.0, also=half)
     report.goal(f"{kind}: 64 callers / 64 in memory (or 10 times one)", all64 / ram, least=0.5, also=all64 >= 10 * one)
-    single, _ = processes(url, 1, seconds)
-    eight, wait = processes(url, 8, seconds)
-    what = f"{kind}: 8 processes / one process"
-    if kind == "PostgreSQL":
-        report.goal(what, sum(eight) / sum(single), least=3.0)
+
+
+def many_processes(report: Report, kind: str, url: str, server: int | None, quick: bool) -> None:
+    """Eight processes against one, and what of the machine each takes."""
+    seconds, count = (2.0, 3) if quick else (4.0, 5)
+    turn = [(processes(url, 1, seconds, 0, server), processes(url, 8, seconds, 0, server)) for _ in range(count)]
+    for what, place in (("one process", 0), ("8 processes", 1)):
+        all_turns = [works[place] for works in turn]
+        total = sum(work.total for work in all_turns)
+        report.note(f"{kind}: pairs/s, {what}", total / (count * seconds))
+        report.note(f"{kind}: cores busy, {what}", sum(work.cores(seconds) for work in all_turns) / count)
+        report.note(f"{kind}: us of Python per pair, {what}", 1e6 * sum(work.writing for work in all_turns) / total)
+        if server is not None:
+            report.note(f"{kind}: us of the server per pair, {what}", 1e6 * sum(w.serving for w in all_turns) / total)
+    what, ratio = f"{kind}: 8 processes / one process", statistics.median(b.total / a.total for a, b in turn)
+    if server is not None:
+        report.goal(what, ratio, least=3.0)
     else:
-        report.note(what, sum(eight) / sum(single))
-    report.goal(f"{kind}: fewest / most pairs of 8 processes", min(eight) / max(eight), least=0.5)
-    report.goal(f"{kind}: longest wait of 8 processes, seconds", wait, most=1.0)
-    turn = [(processes(url, 8, seconds)[0], processes(url, 8, seconds, readers=8)[0]) for _ in range(count)]
-    ratio = statistics.median(sum(watched) / sum(free) for free, watched in turn)
+        report.note(what, ratio)
+    eight = [work for _, work in turn]
+    fair = statistics.median(min(work.pairs) / max(work.pairs) for work in eight)
+    report.goal(f"{kind}: fewest / most pairs of 8 processes", fair, least=0.5)
+    report.goal(f"{kind}: longest wait of 8 processes, seconds", max(work.wait for work in eight), most=1.0)
+
+
+def readers(report: Report, kind: str, url: str, server: int | None, quick: bool) -> None:
+    """Eight dashboards that look every 100 ms, beside eight writers. Where all cores are busy, what readers compute is
+    missing elsewhere: so this is told, too."""
+    seconds, count = (2.0, 3) if quick else (4.0, 7)
+    turn = [(processes(url, 8, seconds, 0, server), processes(url, 8, seconds, 8, server)) for _ in range(count)]
+    watched = [work for _, work in turn]
+    looks = sum(work.looks for work in watched)
+    report.note(f"{kind}: cores busy, 8 writers", sum(work.cores(seconds) for work, _ in turn) / count)
+    report.note(f"{kind}: cores busy, 8 writers and 8 readers", sum(work.cores(seconds) for work in watched) / count)
+    report.note(f"{kind}: looks of 8 readers a second", looks / (count * seconds))
+    report.note(f"{kind}: ms of Python per look", 1e3 * sum(work.reading for work in watched) / looks)
+    ratio = statistics.median(b.total / a.total for a, b in turn)
     report.goal(f"{kind}: rate of 8 writers with 8 readers / without", ratio, least=0.95)
-    if kind == "PostgreSQL":
-        long_transaction(report, kind, url, seconds, 2.0 if quick else 60.0)
 
 
 def long_transaction(report: Report, kind: str, url: str, seconds: float, age: float) -> None:
@@ -398,7 +480,7 @@ def long_log(report: Report, kind: str, url: str, folder: Path, decisions: int) 
         report.goal(f"{kind}: MB, {what} of {decisions:,} decisions", memory, most=most)
 
 
-PARTS = ("pybandits", "single", "together", "many", "old", "log")
+PARTS = ("pybandits", "single", "together", "processes", "readers", "elsewhere", "many", "old", "log")
 
 
 def main() -> None:
@@ -432,6 +514,7 @@ def main() -> None:
         # What is not about the disk does not wait for it.
         fast = {"SQLite": f"sqlite:///{folder}/fast.db?synchronous=normal", "PostgreSQL": server.get_uri()}
         safe = {"SQLite": f"sqlite:///{folder}/live.db", "PostgreSQL": server.get_uri()}
+        pid = {"SQLite": None, "PostgreSQL": server.get_pid()}
         try:
             if "pybandits" in parts:
                 against_pybandits(report, args.venv.resolve(), args.quick)
@@ -441,6 +524,12 @@ def main() -> None:
                     durable(report, kind, safe[kind], bare, args.quick)
                 if "together" in parts:
                     together(report, kind, safe[kind], args.quick)
+                if "processes" in parts:
+                    many_processes(report, kind, safe[kind], pid[kind], args.quick)
+                if "readers" in parts:
+                    readers(report, kind, safe[kind], pid[kind], args.quick)
+                if "elsewhere" in parts and kind == "PostgreSQL":
+                    long_transaction(report, kind, safe[kind], 2.0 if args.quick else 4.0, 2.0 if args.quick else 60.0)
                 if "many" in parts:
                     many_studies(report, kind, fast[kind], args.studies)
             if "old" in parts:

@@ -31,6 +31,7 @@ from satisfice.problem import Setting
 from satisfice.progress import progress_bar
 from satisfice.studies import Study, create_study
 from satisfice.studies.counts import UNIT
+from satisfice.studies.deciding import compile_rule
 from satisfice.studies.evidence import judge
 from satisfice.studies.machine import Machine
 from satisfice.studies.records import Event
@@ -215,6 +216,13 @@ def equal_arms(arms: int, seed: int, rewards: int = 3_000, delta: float = 0.05) 
     return any(fact.kind == "refuted" for fact in judge(machine, 0.0)), max(nats) >= math.log(1.0 / delta)
 
 
+def prepare() -> None:
+    """Compile the rule now: plain it takes most of the time, and a process does so by itself only after a while."""
+    study = create_study("verdicts", {"a": 1.0, "b": 2.0}, sf.FixedThreshold(0.5), "glr", confidence=CONFIDENCE)
+    machine = Machine(study.config)
+    compile_rule(type(study.config.policy), machine.problem, machine.state)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a twentieth of the studies")
@@ -228,7 +236,7 @@ def main() -> None:
     count = -(-args.studies // (len(kinds) * (20 if args.quick else 1)))
     report: dict[str, dict[str, float]] = {}
     began = time.perf_counter()
-    with ProcessPoolExecutor(args.workers) as pool, progress_bar(transient=True) as bar:
+    with ProcessPoolExecutor(args.workers, initializer=prepare) as pool, progress_bar(transient=True) as bar:
         task = bar.add_task("studies", total=count * len(kinds))
         for kind in kinds:
             results = []
