@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from satisfice.errors import OutcomeUnknown, StorageError
 from satisfice.studies.storages.database import Database, PostgreSQL, SQLite, unknown
-from satisfice.studies.storages.statements import DECISION, ENTRY, EVENT
+from satisfice.studies.storages.statements import FEW, PREPARED, TABLES
 
 try:
     import fcntl
@@ -83,7 +83,7 @@ class Link:
 
 INSERT = {
     kind: f"INSERT INTO satisfice_{kind} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
-    for kind, columns in {"decisions": DECISION, "rewards": ENTRY, "events": EVENT}.items()
+    for kind, columns in TABLES.items()
 }
 
 
@@ -205,6 +205,13 @@ class PostgresLink(Link):
         super().__init__(database, write=write)
         self._cursor = ClientCursor(self.connection)
         self._waiting: list[str] = []
+        # The driver must prepare nothing by itself: after a rollback it would have all that is prepared forgotten.
+        self.connection.prepare_threshold = None
+        try:
+            self.connection.execute(PREPARED)
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def usable(self) -> bool:
@@ -249,7 +256,11 @@ class PostgresLink(Link):
         self._waiting.append(self._cursor.mogrify(self._say(statement), values))
 
     def write_rows(self, kind: str, rows: Rows) -> None:
-        columns = {"decisions": DECISION, "rewards": ENTRY, "events": EVENT}[kind]
+        columns = TABLES[kind]
+        if len(rows) <= FEW:
+            say = f"EXECUTE satisfice_add_{kind} ({', '.join(['%s'] * len(columns))})"
+            self._waiting += [self._cursor.mogrify(say, row) for row in rows]
+            return
         names = ", ".join(columns)
         arrays = ", ".join(f"%s::{kind}[]" for kind in columns.values())
         self._waiting.append(

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any, cast
 
 from satisfice.errors import Hint, InvalidPolicy, StorageError, StudyExists, UnknownStudy
@@ -70,13 +71,14 @@ class SQLLedger(Ledger):
         if lock:
             self.books = None  # until the transaction is done; without the lock nothing happens to them
         who = say.identity(self.study, self.lite)
-        found = [say.these(self.study, finds)] if 0 < len(finds) <= MOST_FOUND else []
+        found = say.finds(self.study, finds, self.lite) if 0 < len(finds) <= MOST_FOUND else []
         statements = [who, *found, *(self.tail(books) if books is not None else ())]
         identity, *tails = link.begin(self.study, lock, statements)
         self._check(identity)
         tx = SQLTransaction(self, link, identity[0][1] or time.time(), lock)
         if found:
-            tx.found(tails.pop(0))
+            tx.found(chain.from_iterable(tails[: len(found)]))
+            del tails[: len(found)]
         if not lock:
             return tx
         others = 0

@@ -43,6 +43,8 @@ ENTRY = {
 }
 EVENT = {"study_id": "int", "seq": "bigint", "kind": "text", "data": "text", "at": "double precision", "token": "text"}
 
+TABLES = {"decisions": DECISION, "rewards": ENTRY, "events": EVENT}
+
 _ASKED = ", ".join(f"d.{name}" for name in list(DECISION)[1:-1])
 _ENTRY = ", ".join(f"r.{name}" for name in list(ENTRY)[1:-1])
 # A decision and the last entry about it.
@@ -133,10 +135,42 @@ def these(study: int, ids: Sequence[int]) -> str:
     return f"{_ROWS} WHERE d.study_id = {study:d} AND d.id IN ({', '.join(f'{number:d}' for number in ids)})"
 
 
+def finds(study: int, ids: Sequence[int], lite: bool) -> list[str]:
+    """The statements that find some decisions: where they are prepared and few, one for each."""
+    if lite or len(ids) > FEW:
+        return [these(study, ids)]
+    return [f"EXECUTE satisfice_row({study:d}, {number:d})" for number in dict.fromkeys(ids)]
+
+
 def identity(study: int, lite: bool) -> str:
     """Which study it is, and the storage's own time."""
-    now = "NULL" if lite else "EXTRACT(EPOCH FROM clock_timestamp())::double precision"
-    return f"SELECT token, {now} FROM satisfice_studies WHERE id = {study:d}"
+    if lite:
+        return f"SELECT token, NULL FROM satisfice_studies WHERE id = {study:d}"
+    return f"EXECUTE satisfice_identity({study:d})"
+
+
+# So many rows are looked for or added one by one, each by a statement that is prepared: to plan one that does it with
+# all of them takes PostgreSQL as long as to carry out several of these.
+FEW = 4
+
+
+def _prepared() -> str:
+    statements = [
+        "PREPARE satisfice_identity (int) AS SELECT token, "
+        "EXTRACT(EPOCH FROM clock_timestamp())::double precision FROM satisfice_studies WHERE id = $1",
+        f"PREPARE satisfice_row (int, bigint) AS {_ROWS} WHERE d.study_id = $1 AND d.id = $2",
+    ]
+    for kind, columns in TABLES.items():
+        values = ", ".join(f"${place}" for place in range(1, len(columns) + 1))
+        statements.append(
+            f"PREPARE satisfice_add_{kind} ({', '.join(columns.values())}) AS "
+            f"INSERT INTO satisfice_{kind} ({', '.join(columns)}) VALUES ({values})"
+        )
+    return "; ".join(statements)
+
+
+# What a connection to PostgreSQL has prepared: what nearly every call says.
+PREPARED = _prepared()
 
 
 def safe(study: int) -> str:
