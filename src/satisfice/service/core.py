@@ -107,7 +107,13 @@ class Service:
     # Together
 
     async def _serve(self, name: str, told: list[Told], count: int) -> Results:
-        return await self.on(name, NOBODY, lambda handle: serve_each(handle.study, told, count))
+        for _ in range(2):
+            handle = await self.reach(name, NOBODY)
+            try:
+                return await serve_each(handle.study, told, count)
+            except UnknownStudy:  # deleted since it was opened; perhaps there is a new one of this name
+                self.forget(name)
+        raise unknown_study(name)
 
     # Studies
 

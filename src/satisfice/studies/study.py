@@ -16,6 +16,7 @@ from satisfice.studies.reader import number_of
 from satisfice.studies.records import REASON_TEXT, Asked, Decision, Entry, Outcome, Reason, Row, made
 from satisfice.studies.serving import NOBODY, Whom, note, part_of, plain, serve, serve_next
 from satisfice.studies.storages.base import Transaction
+from satisfice.studies.telling import LOOK_AFTER
 from satisfice.studies.transitions import moves
 
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 # Overdue decisions are expired this many at a time, so that no single `ask` pays for a long pause.
 EXPIRE_AT_ONCE = 256
 TOLD_IT = Outcome.TOLD  # looking a member up takes time
-# A process that only tells looks after the study when it has told this often.
-TOLD = 256
 
 
 class Study(StudyChanger):
@@ -391,7 +390,7 @@ class Study(StudyChanger):
         if not self._open:
             self._usable()
         done = self._ledger.run(enter, lock=False, finds=finds)
-        if self._ledger.told >= TOLD:
+        if self._ledger.told >= LOOK_AFTER:
             self._run(lambda tx: self._watch(tx, self._now(tx)))
         return done
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -172,6 +173,10 @@ class Ledger(ABC):
 
         `finds`: decisions that `work` is going to look for, so that a storage can read those of many callers together.
         """
+
+    async def arun(self, work: Callable[[Transaction], T], *, lock: bool = True, finds: Sequence[int] = ()) -> T:
+        """`run`, for an event loop, which goes on meanwhile."""
+        return await asyncio.to_thread(self.run, work, lock=lock, finds=finds)
 
     @abstractmethod
     def look(self, work: Callable[[View], T]) -> T:

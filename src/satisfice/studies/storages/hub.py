@@ -8,6 +8,7 @@ reaches the transaction.
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import contextlib
 import os
@@ -53,10 +54,11 @@ class Request:
     waited for too long or is interrupted, and then nobody does.
     """
 
-    __slots__ = ("_done", "claim", "error", "finds", "ledger", "lock", "mine", "result", "work")
+    __slots__ = ("_done", "claim", "error", "finds", "ledger", "lock", "mine", "news", "result", "work")
 
     def __init__(self, ledger: SQLLedger, work: Callable[[Any], Any], lock: bool, finds: Sequence[int] = ()) -> None:
         self.ledger, self.work, self.lock, self.finds = ledger, work, lock, finds
+        self.news: Callable[[], None] | None = None  # whom to tell that there is an answer
         self.result: Any = None
         self.error: BaseException | None = None
         self.mine = False  # of the writer
@@ -67,6 +69,8 @@ class Request:
     def finish(self) -> None:
         """Let the caller go on."""
         self._done.release()
+        if self.news is not None:
+            self.news()
 
     def wait(self, timeout: float, hub: Hub) -> Any:
         """The answer, or the error."""
@@ -77,14 +81,39 @@ class Request:
             raise
         if not found:
             if self.claim(False):
-                raise StorageBusy(
-                    f"{hub.database.shown}: stayed locked for {timeout:g} seconds{hub.who()}; nothing has changed"
-                )
+                raise hub.busy()
             if not self._done.acquire(timeout=GRACE):
-                raise OutcomeUnknown(
-                    f"{hub.database.shown}: no answer within {timeout:g} seconds, so that nobody knows whether the "
-                    "change was written; telling the same again, or asking with the same key, is safe"
-                )
+                raise hub.silent()
+        return self.answer()
+
+    async def come(self, timeout: float, hub: Hub) -> Any:
+        """Submit it, and wait for the answer in an event loop."""
+        loop = asyncio.get_running_loop()
+        over: asyncio.Future[None] = loop.create_future()
+
+        def wake() -> None:
+            if not over.done():
+                over.set_result(None)
+
+        def tell() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended, and nobody waits
+                loop.call_soon_threadsafe(wake)
+
+        self.news = tell
+        hub.writer(self.ledger).submit(self)
+        try:
+            if not (await asyncio.wait([over], timeout=timeout))[0]:
+                if self.claim(False):
+                    raise hub.busy()
+                if not (await asyncio.wait([over], timeout=GRACE))[0]:
+                    raise hub.silent()
+        except asyncio.CancelledError:
+            self.claim(False)
+            raise
+        return self.answer()
+
+    def answer(self) -> Any:
+        """What came of it."""
         if self.error is not None:
             raise self.error
         return self.result
@@ -314,6 +343,21 @@ class Hub:
         """Do work in a transaction."""
         self.writer(request.ledger).submit(request)
         return request.wait(self.database.timeout, self)
+
+    def busy(self) -> StorageBusy:
+        """What to raise where nobody got to the work in time."""
+        timeout = self.database.timeout
+        return StorageBusy(
+            f"{self.database.shown}: stayed locked for {timeout:g} seconds{self.who()}; nothing has changed"
+        )
+
+    def silent(self) -> OutcomeUnknown:
+        """What to raise where the work was begun, and there is no answer."""
+        timeout = self.database.timeout
+        return OutcomeUnknown(
+            f"{self.database.shown}: no answer within {timeout:g} seconds, so that nobody knows whether the change was "
+            "written; telling the same again, or asking with the same key, is safe"
+        )
 
     def read(self, work: Callable[[Link], T]) -> T:
         """Do work over a connection to read over."""

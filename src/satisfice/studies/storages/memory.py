@@ -126,6 +126,9 @@ class MemoryLedger(Ledger, Transaction):
             finally:
                 self._owner = 0
 
+    async def arun(self, work: Callable[[Transaction], T], *, lock: bool = True, finds: Sequence[int] = ()) -> T:
+        return self.run(work)
+
     def _keep_point(self) -> None:
         """Keep a point of the series, if one is due."""
         before, after = self._sizes[0] + self._gone, self.machine.decisions

@@ -118,6 +118,9 @@ class SQLLedger(Ledger):
     def run(self, work: Callable[[Transaction], T], *, lock: bool = True, finds: Sequence[int] = ()) -> T:
         return cast(T, self.hub.run(Request(self, work, lock, finds)))
 
+    async def arun(self, work: Callable[[Transaction], T], *, lock: bool = True, finds: Sequence[int] = ()) -> T:
+        return cast(T, await Request(self, work, lock, finds).come(self.timeout, self.hub))
+
     def look(self, work: Callable[[View], T]) -> T:
         def read(link: Link) -> T:
             books = self.hub.kept.take(self)
