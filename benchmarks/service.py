@@ -36,6 +36,9 @@ import msgspec, uvicorn
 from starlette.responses import Response
 from starlette.routing import Route
 from satisfice.service import create_app
+from satisfice.service.server import SWITCH
+
+sys.setswitchinterval(SWITCH)
 
 class Body(msgspec.Struct):
     count: int = 1

@@ -162,6 +162,17 @@ def test_a_leased_study_counts_every_reward_and_gives_back_the_rest(up: Running,
     assert load_study("answers", up.storage).check().agrees
 
 
+def test_a_leased_study_has_the_decisions_of_its_segment(client: Client) -> None:
+    study = client.create_study("kinds", ARMS, sf.BestReward(0.1), segments=["code", "law"])
+    with study.leased(segment="law") as leased:
+        for _ in range(40):
+            leased.tell(leased.ask().id, 1.0)
+        assert leased.flush()
+    with study.leased(patience=0.2) as leased, pytest.raises(sf.SatisficeError, match="the segments of the study"):
+        leased.ask()
+    assert {part.name: part.rewards for part in study.status().segments} == {"code": 0, "law": 40}
+
+
 def test_a_leased_study_serves_the_leader_while_the_service_is_away(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/studies.db?synchronous=normal"
     with running(get_storage(url)) as up:

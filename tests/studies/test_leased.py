@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import satisfice as sf
-from satisfice.errors import StorageError
+from satisfice.errors import InvalidStudy, StorageError
 from satisfice.studies.leased import Block, LeasedStudy, Settled, StudySource
 
 ARMS = {"small": 1.0, "large": 9.0}
@@ -87,3 +87,45 @@ def test_while_the_database_is_away_the_leader_is_served(study: sf.Study) -> Non
         source.away = False
         assert leased.flush()
     assert sum(arm.pulls for arm in study.status().arms) == 41
+
+
+def test_each_segment_has_decisions_of_its_own(tmp_path: Path) -> None:
+    place = f"sqlite:///{tmp_path}/s.db"
+    study = sf.create_study(
+        "answers", ARMS, sf.BestReward(0.1), storage=place, seed=1, segments=["code", "law"], confidence=0.9
+    )
+    # What is good enough differs: in "law" only the large one.
+    good = {"code": {"small", "large"}, "law": {"large"}}
+    for segment in good:
+        with study.leased(segment=segment) as leased:
+            for _ in range(400):
+                decision = leased.ask()
+                leased.tell(decision.id, float(decision.arm in good[segment]))
+            assert leased.flush()
+            assert leased.problems == 0
+    log = study.log()
+    used = log.filter(log["status"] == "told")
+    assert dict(used["segment"].value_counts().iter_rows()) == {"code": 400, "law": 400}
+    assert {part.name: part.verdict.leader for part in study.status().segments} == {"code": "small", "law": "large"}
+    assert study.check().agrees
+
+
+def test_a_segment_that_is_not_there_is_refused_and_one_that_is_away_keeps_its_leader(tmp_path: Path) -> None:
+    place = f"sqlite:///{tmp_path}/s.db"
+    study = sf.create_study("answers", ARMS, sf.BestReward(0.1), storage=place, seed=1, segments=["code", "law"])
+    for segment in ("medicine", None):
+        with study.leased(segment=segment) as leased, pytest.raises(InvalidStudy, match="the segments of the study"):
+            leased.ask()
+    study.record_many([("large", 1.0, None, None, "law")] * 60 + [("small", 0.0, None, None, "law")] * 60)
+    study.record_many([("small", 1.0, None, None, "code")] * 300 + [("large", 1.0, None, None, "code")] * 60)
+    source = Away(study, "law")
+    with LeasedStudy(source, seconds=60.0, most=100, patience=5.0) as leased:
+        leased.ask()
+        source.away = True
+        made = [leased.ask() for _ in range(100)]
+        assert made[-1].reason == "away" and made[-1].arm == "large" == leased.leader
+        leased.tell(made[-1].id, 1.0)
+        source.away = False
+        assert leased.flush()
+    last = study.log()[-1]
+    assert (last["segment"].item(), last["arm"].item(), last["reward"].item()) == ("law", "large", 1.0)

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 class ServiceSource:
     """Where a `LeasedStudy` of a service has its decisions from."""
 
-    def __init__(self, study: RemoteStudy) -> None:
-        self.name, self._study = study.name, study
+    def __init__(self, study: RemoteStudy, segment: str | None = None) -> None:
+        self.name, self._study, self._segment = study.name, study, segment
 
     def take(self, count: int, seconds: float, unused: Sequence[str], tries: int) -> Block | None:
-        answer = self._study.client.do(wire.lease(self.name, count, seconds, list(unused)), tries)
+        answer = self._study.client.do(wire.lease(self.name, count, seconds, list(unused), self._segment), tries)
         if not count:
             return None
         made = [
@@ -37,5 +37,8 @@ class ServiceSource:
         return len(self._study.client.do(wire.settle(self.name, told), tries)["problems"])
 
     def record(self, lines: Sequence[Recorded], tries: int) -> None:
-        made = [{"arm": line.arm, "reward": line.reward, "cost": line.cost, "key": line.key} for line in lines]
+        made = [
+            {"arm": line.arm, "reward": line.reward, "cost": line.cost, "key": line.key, "segment": self._segment}
+            for line in lines
+        ]
         self._study.client.do(wire.record(self.name, made), tries)

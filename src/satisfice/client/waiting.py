@@ -216,11 +216,15 @@ class RemoteStudy:
         line = {"arm": arm, "reward": reward, "cost": cost, "key": key or wire.new_key(), "segment": segment}
         return (self.client.do(wire.record(self.name, [line])))[0]
 
-    def leased(self, *, seconds: float = 60.0, most: int = 10_000, patience: float = 2.0) -> LeasedStudy:
+    def leased(
+        self, *, segment: str | None = None, seconds: float = 60.0, most: int = 10_000, patience: float = 2.0
+    ) -> LeasedStudy:
         """A study that decides here: decisions come in blocks, rewards go in batches, both in the background.
 
         Parameters
         ----------
+        segment : str, optional
+            The kind of traffic that the decisions are for, in a study that has segments; one client for each.
         seconds : float
             For so long decisions are kept before what is not used is given back.
         most : int
@@ -231,4 +235,4 @@ class RemoteStudy:
         from satisfice.client.leased import ServiceSource
         from satisfice.studies.leased import LeasedStudy
 
-        return LeasedStudy(ServiceSource(self), seconds=seconds, most=most, patience=patience)
+        return LeasedStudy(ServiceSource(self, segment), seconds=seconds, most=most, patience=patience)

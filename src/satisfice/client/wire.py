@@ -280,6 +280,7 @@ def export(name: str) -> Call[bytes]:
     return Call("GET", study_path(name, "export"), lambda answer: answer.content)
 
 
-def lease(name: str, count: int, seconds: float, unused: list[str]) -> Call[dict[str, Any]]:
-    body = {"count": count, "seconds": seconds, "unused": unused, **({"key": new_key()} if count else {})}
+def lease(name: str, count: int, seconds: float, unused: list[str], segment: str | None) -> Call[dict[str, Any]]:
+    wanted = {"key": new_key(), "segment": segment} if count else {}
+    body = {"count": count, "seconds": seconds, "unused": unused, **wanted}
     return Call("POST", study_path(name, "leases"), _dict, body)

@@ -18,6 +18,7 @@ from satisfice.service.limiting import Limiter
 from satisfice.service.metrics import Metrics
 from satisfice.service.problems import unknown_decision, unknown_study
 from satisfice.studies import Study
+from satisfice.studies.blocks import Standings
 from satisfice.studies.storages import Ledger, Storage
 from satisfice.studies.telling import Told, serve_each
 
@@ -32,12 +33,12 @@ OPEN = 1_000
 class Handle:
     """An open study and what its ids are made of."""
 
-    __slots__ = ("ledger", "name", "number", "standing", "study", "token")
+    __slots__ = ("ledger", "name", "number", "standings", "study", "token")
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger, self.study = ledger, Study(ledger)
         self.name, self.number, self.token = ledger.config.name, ledger.study, ledger.token
-        self.standing: tuple[float, str, bool] | None = None  # when it was looked at, the leader, whether it is settled
+        self.standings = Standings(self.study)
 
     def id(self, number: int) -> str:
         """The id of a decision as the service says it."""

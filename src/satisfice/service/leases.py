@@ -22,8 +22,6 @@ from satisfice.service.schemas import Block, LeaseAnswer, LeaseAsk
 from satisfice.studies.blocks import block_size, give_back, take_block
 
 _encode = msgspec.json.Encoder().encode
-# What the verdict is, is looked at again after so many seconds.
-FRESH = 1.0
 
 
 async def lease(call: Call) -> Answer:
@@ -35,8 +33,10 @@ async def lease(call: Call) -> Answer:
         study = handle.study
         if wanted.unused:
             give_back(study, [handle.number_of(text) for text in wanted.unused])
-        leader, settled = _standing(handle)
-        taken = take_block(study, lambda rewards, out: block_size(wanted.count, rewards, out, settled), key)
+        leader, settled = handle.standings.of(wanted.segment)
+        taken = take_block(
+            study, lambda rewards, out: block_size(wanted.count, rewards, out, settled), key, wanted.segment
+        )
         blocks = []
         for arm, group in groupby(taken.decisions, key=lambda decision: decision.arm):
             numbers = [decision.id for decision in group]
@@ -47,12 +47,3 @@ async def lease(call: Call) -> Answer:
     for block in answer.blocks:
         call.service.metrics.decided(call.study, block.arm, block.count)
     return Answer(_encode(answer))
-
-
-def _standing(handle: Handle) -> tuple[str, bool]:
-    """The leader, and whether the choice is settled, as of the last second."""
-    now = time.monotonic()
-    if handle.standing is None or handle.standing[0] < now - FRESH:
-        verdict = handle.study.verdict()
-        handle.standing = now, verdict.leader, verdict.state in ("certified", "settled", "none")
-    return handle.standing[1], handle.standing[2]

@@ -379,6 +379,7 @@ class LeaseAsk(Struct, forbid_unknown_fields=True):
     key: Text | None = None
     seconds: Annotated[float, Meta(gt=0, le=3600)] = 60.0
     unused: Annotated[list[DecisionId], Meta(max_length=MOST_LEASED)] = []
+    segment: Text | None = None
 
 
 class Block(Struct):

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from satisfice.studies.config import OTHER
 from satisfice.studies.reader import number_of
 from satisfice.studies.records import Decision, Entry, Outcome
-from satisfice.studies.serving import Whom
+from satisfice.studies.serving import Whom, part_of
 from satisfice.studies.storages.base import Transaction
 
 if TYPE_CHECKING:
+    from satisfice.studies.status import Verdict
     from satisfice.studies.study import Study
 
 # While the study explores, so many decisions may be outstanding: a share of the rewards counted, or so many at least.
 SHARE, FIRST = 0.1, 16
+# Where a study stands is looked at again after so many seconds.
+FRESH = 1.0
 
 
 class Taken(NamedTuple):
@@ -42,9 +48,11 @@ def block_size(wanted: int, rewards: int, outstanding: int, settled: bool) -> in
     return min(wanted, max(left // 2, 1))
 
 
-def take_block(study: Study, size: Callable[[int, int], int], key: str | None = None) -> Taken:
+def take_block(
+    study: Study, size: Callable[[int, int], int], key: str | None = None, segment: str | None = None
+) -> Taken:
     """A block of decisions in one transaction. `size` says how many, from the rewards that are counted and the
-    decisions that are outstanding; with a key that was used before it is that block again.
+    decisions that are outstanding, those of the segment; with a key that was used before it is that block again.
 
     Examples
     --------
@@ -54,16 +62,57 @@ def take_block(study: Study, size: Callable[[int, int], int], key: str | None = 
     >>> [take_block(study, lambda rewards, outstanding: 5 - outstanding).outstanding for _ in range(2)]
     [5, 5]
     """
-    whom = Whom(key=key)
+    whom = Whom(key=key, segment=segment)
 
     def work(tx: Transaction) -> Taken:
-        machine = tx.machine
+        part = part_of(tx, whom, study._now(tx))
         known = len(tx.of_key(key)) if key is not None else 0
-        outstanding = sum(arm.pending for arm in machine.arms)
-        decisions = study._ask(tx, known or max(size(machine.t, outstanding), 0), whom, (), None)
+        outstanding = sum(arm.pending for arm in part.arms)
+        decisions = study._ask(tx, known or max(size(part.t, outstanding), 0), whom, (), None)
         return Taken(decisions, outstanding + (0 if known else len(decisions)))
 
     return study._run(work)
+
+
+class Standing(NamedTuple):
+    """The arm to serve when no decision is left, and whether the choice is settled."""
+
+    leader: str
+    settled: bool
+
+
+class Standings:
+    """Where a study stands and each of its segments, looked at again when that is a second old.
+
+    Examples
+    --------
+    >>> from satisfice import BestReward
+    >>> from satisfice.studies import create_study
+    >>> study = create_study("demo", {"small": 1.0, "large": 9.0}, BestReward(0.1))
+    >>> Standings(study).of(None)
+    Standing(leader='small', settled=False)
+    """
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+        self._seen = -math.inf
+        self._all: dict[str | None, Standing] = {}
+
+    def of(self, segment: str | None) -> Standing:
+        """Where a segment stands, or the study where it has none."""
+        if self._seen < time.monotonic() - FRESH:
+            status = self._study.status()
+            self._all = {None: _standing(status.verdict)} | {
+                part.name: _standing(part.verdict) for part in status.segments
+            }
+            self._seen = time.monotonic()
+        if segment is None or segment not in self._all:  # one of the others, or of a study without segments
+            segment = OTHER if OTHER in self._all else None
+        return self._all[segment]
+
+
+def _standing(verdict: Verdict) -> Standing:
+    return Standing(verdict.leader, verdict.state in ("certified", "settled", "none"))
 
 
 def give_back(study: Study, decisions: Iterable[int]) -> int:

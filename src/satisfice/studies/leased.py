@@ -18,7 +18,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from satisfice.errors import InvalidReward, RewardConflict, SatisficeError, StorageError, UnknownDecision
-from satisfice.studies.blocks import block_size, give_back, take_block
+from satisfice.studies.blocks import Standings, block_size, give_back, take_block
 
 if TYPE_CHECKING:
     from satisfice.studies.study import Study
@@ -29,8 +29,6 @@ INTERVAL, BATCH = 0.1, 5_000
 FIRST = 16
 # So many decisions in stock are looked through for an arm that can be played.
 LOOK_THROUGH = 256
-# What the verdict of a study is, is looked at again after so many seconds.
-FRESH = 1.0
 AWAY = "away-"
 _NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 
@@ -88,21 +86,19 @@ class Source(Protocol):
 class StudySource:
     """The decisions of a study in a storage."""
 
-    def __init__(self, study: Study) -> None:
-        self.name, self._study = study.name, study
-        self._standing: tuple[float, str, bool] | None = None
+    def __init__(self, study: Study, segment: str | None = None) -> None:
+        self.name, self._study, self._segment = study.name, study, segment
+        self._standings = Standings(study)
 
     def take(self, count: int, seconds: float, unused: Sequence[str], tries: int) -> Block | None:
         if unused:
             give_back(self._study, [int(number) for number in unused])
         if not count:
             return None
-        now = time.monotonic()
-        if self._standing is None or self._standing[0] < now - FRESH:
-            verdict = self._study.verdict()
-            self._standing = now, verdict.leader, verdict.state in ("certified", "settled", "none")
-        _, leader, settled = self._standing
-        taken = take_block(self._study, lambda rewards, out: block_size(count, rewards, out, settled))
+        leader, settled = self._standings.of(self._segment)
+        taken = take_block(
+            self._study, lambda rewards, out: block_size(count, rewards, out, settled), segment=self._segment
+        )
         made = [(str(decision.id), decision.arm) for decision in taken.decisions]
         return Block(made, time.time() + seconds, leader, settled)
 
@@ -126,7 +122,7 @@ class StudySource:
         return True
 
     def record(self, lines: Sequence[Recorded], tries: int) -> None:
-        self._study.record_many([(line.arm, line.reward, line.cost, line.key) for line in lines])
+        self._study.record_many([(line.arm, line.reward, line.cost, line.key, self._segment) for line in lines])
 
 
 def _triple(line: Settled) -> tuple[int, float] | tuple[int, float, float]:

@@ -130,7 +130,9 @@ class Study(StudyChanger):
         whom = Whom(key=key, segment=segment)
         return self._run(lambda tx: self._ask(tx, count, whom, exclude, available))
 
-    def leased(self, *, seconds: float = 60.0, most: int = 10_000, patience: float = 2.0) -> LeasedStudy:
+    def leased(
+        self, *, segment: str | None = None, seconds: float = 60.0, most: int = 10_000, patience: float = 2.0
+    ) -> LeasedStudy:
         """This study with decisions that are taken in advance and rewards that go in batches, both in the background:
         while there is stock, `ask` and `tell` wait for nothing. The parameters are those of `RemoteStudy.leased`.
 
@@ -146,7 +148,7 @@ class Study(StudyChanger):
         """
         from satisfice.studies.leased import LeasedStudy, StudySource
 
-        return LeasedStudy(StudySource(self), seconds=seconds, most=most, patience=patience)
+        return LeasedStudy(StudySource(self, segment), seconds=seconds, most=most, patience=patience)
 
     def _next(self, tx: Transaction) -> Decision:
         """One decision for nobody in particular."""
