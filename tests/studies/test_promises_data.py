@@ -18,7 +18,7 @@ import pytest
 
 import satisfice as sf
 from satisfice.errors import OutcomeUnknown, SatisficeError, StorageError, UnknownDecision, UnknownStudy
-from satisfice.studies import Study, create_study, list_studies, load_study
+from satisfice.studies import Study, create_study, get_storage, list_studies, load_study
 from satisfice.studies.storages import Storage
 
 ARMS = {"small": 1.0, "large": 3.0}
@@ -265,6 +265,30 @@ def test_a_clock_a_year_ahead_holds_up_nobody(reopen: Callable[[], Storage]) -> 
     now += 61.0
     mine.ask()
     assert mine.log().filter(id=later.id)["status"].to_list() == ["expired"]
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_what_another_process_asked_for_expires(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """Two processes, told apart here by the timeout of their URLs: one asks, the other only looks after the study."""
+    url, now = request.getfixturevalue(f"{kind}_url"), [1000.0]
+    other = url + ("&" if "?" in url else "?") + "timeout=61"
+    study = new(url, expire_after=10.0, clock=lambda: now[0])
+    keeper = load_study("study", other, clock=lambda: now[0])
+    assert keeper.expire() == 0
+    study.ask_many(3)
+    now[0] += 100.0
+    assert keeper.expire() == 3
+    # And by a look that began long before, beyond what is in an archive.
+    study.tell_many({decision.id: 1.0 for decision in study.ask_many(2500)})
+    assert keeper.status().spending.decisions == 2503
+    study.archive(now[0], tmp_path / "old.parquet")
+    study.tell_many({decision.id: 1.0 for decision in study.ask_many(1200)})
+    study.ask_many(5)
+    assert sum(arm.pending for arm in keeper.status().arms) == 5
+    now[0] += 100.0
+    assert sum(arm.pending for arm in keeper.status().arms) == 0
+    assert keeper.check().agrees
+    get_storage(other).close()
 
 
 @pytest.mark.parametrize("time", [float("nan"), float("inf"), -float("inf")])

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from satisfice.studies.status import Status, Verdict
     from satisfice.studies.study import Study
 
-# A status looks for overdue decisions among so many.
+# A status looks for overdue decisions among so many at a time.
 LOOKED_AT = 1_000
 
 
@@ -99,11 +99,21 @@ class StudyReader:
         return status
 
     def _overdue(self, view: View, now: float) -> bool:
+        """Whether a decision is overdue; if not, the machine notes how far that is known, and until when."""
         after, machine = self.config.expire_after, view.machine
-        if after is None or machine.ended:
+        if after is None or machine.ended or now < machine.due:
             return False
-        rows = view.rows(machine.scanned + 1, machine.scanned + LOOKED_AT)
-        return any(row.outcome == Outcome.OPEN and row.at + after <= now for row in rows)
+        while True:
+            first = max(machine.scanned, machine.archived) + 1
+            rows = list(view.rows(first, first + LOOKED_AT - 1))
+            waiting = [row for row in rows if row.outcome == Outcome.OPEN]
+            if any(row.at + after <= now for row in waiting):
+                return True
+            if rows:
+                machine.scanned = waiting[0].id - 1 if waiting else rows[-1].id
+            if waiting or len(rows) < LOOKED_AT:
+                machine.due = min((row.at + after for row in waiting), default=math.inf)
+                return False
 
     def verdict(self) -> Verdict:
         """The leading arm, how sure that is, and which arms were refuted by which and when."""

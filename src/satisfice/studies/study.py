@@ -419,7 +419,8 @@ class Study(StudyChanger):
         after, machine = self.config.expire_after, tx.machine
         if after is None or machine.ended or now < machine.due:
             return 0, False
-        rows = list(tx.rows(machine.scanned + 1, machine.scanned + EXPIRE_AT_ONCE))
+        first = max(machine.scanned, machine.archived) + 1
+        rows = list(tx.rows(first, first + EXPIRE_AT_ONCE - 1))
         waiting = [row for row in rows if row.outcome == Outcome.OPEN]
         overdue = [row for row in waiting if row.at + after <= now]
         last, reward = self._last(tx), self.config.expire_as

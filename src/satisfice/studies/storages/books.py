@@ -61,11 +61,14 @@ class Books:
             if event.kind == "archive" and cast(int, event.data["through"]) > machine.decisions:
                 raise Diverged  # the rows are gone; a newer snapshot has counted them
             machine.happen(event)
-        count, known = 0, machine.decisions
+        count, after = 0, machine.config.expire_after
         for row in decisions:
-            if row[0] > known:
-                machine.ask(Asked._make(row[:-1]))
+            if row[0] > machine.decisions:
+                asked = Asked._make(row[:-1])
+                machine.ask(asked)
                 count += 1
+                if after is not None and asked.at + after < machine.due:
+                    machine.due = asked.at + after
         last, entry_token = seen.entry, seen.entry_token
         for row in entries:
             if row[-2] != seen.entry:
