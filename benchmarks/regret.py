@@ -47,7 +47,7 @@ from satisfice.policies import get_policy
 from satisfice.simulation.checkpoints import even_times
 from satisfice.simulation.job import Job
 
-RIVALS = ("pe-cs(kappa=5)", "etc-cs", "ucb-cs", "ts-cs")
+RIVALS = ("pe-cs(kappa=5)", "etc-cs", "ucb-cs", "ts-cs", "cof")
 OFFSET = 100.0  # added to both sides of a ratio, so that cells in which nothing is lost do not rule it
 
 

@@ -55,11 +55,13 @@ from satisfice.policies import Policy as Policy
 from satisfice.policies import all_policies as all_policies
 from satisfice.policies import get_policy as get_policy
 from satisfice.policies.asymmetric_pe import AsymmetricPE as AsymmetricPE
+from satisfice.policies.cof import COF as COF
 from satisfice.policies.discounted_ts_cs import DiscountedTSCS as DiscountedTSCS
 from satisfice.policies.etc_cs import ETCCS as ETCCS
 from satisfice.policies.ft_ucb import FTUCB as FTUCB
 from satisfice.policies.glr import GLR as GLR
 from satisfice.policies.glr_drift import GLRDrift as GLRDrift
+from satisfice.policies.graves_lai import GravesLai as GravesLai
 from satisfice.policies.pe import PE as PE
 from satisfice.policies.pe_cs import PECS as PECS
 from satisfice.policies.ts_cs import TSCS as TSCS

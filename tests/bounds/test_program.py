@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 
 import satisfice as sf
 from satisfice.bounds import kl_bernoulli, kl_gaussian, lower, regret
-from satisfice.bounds.program import cover
+from satisfice.covering import cover
 from satisfice.errors import InvalidInstance, NoFeasibleArm
 
 

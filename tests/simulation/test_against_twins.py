@@ -128,6 +128,13 @@ def _cases() -> Iterator[Case]:
     yield Case("ts-cs", CHEAPEST, best(0.0), 200)
     yield Case("ts-cs", CHEAPEST, best(1.0), 50)
 
+    yield Case("cof", ORDINARY, best(0.15), 2500)
+    yield Case("cof", TIED, best(0.2), 2500)
+    yield Case("cof", CHEAPEST, best(0.1), 1500)
+    yield Case("cof", SINGLE, best(0.1), 100)
+    yield Case("cof", RATINGS, best(0.1), 2500)
+    yield Case("cof", WIDE, best(0.0), 1000)
+
     yield Case("ft-ucb", ORDINARY, fixed(0.7), 1000)
     yield Case("ft-ucb", TIED, fixed(0.75), 1000)
     yield Case("ft-ucb", CHEAPEST, fixed(0.6), 500)
@@ -141,7 +148,7 @@ def _cases() -> Iterator[Case]:
     # Horizons shorter than the number of arms; with T = 2 no round of elimination is opened at all.
     for policy, setting in (("pe", ref(0)), ("asymmetric-pe", ref(0)), ("ucb-cs", ref(0)), ("ft-ucb", fixed(0.7))):
         yield Case(policy, TIED, setting, 2)
-    for policy in ("pe-cs", "ucb-cs", "etc-cs", "ts-cs"):
+    for policy in ("pe-cs", "ucb-cs", "etc-cs", "ts-cs", "cof"):
         yield Case(policy, TIED, best(0.1), 2)
 
 
@@ -159,7 +166,7 @@ def _columns(pulls: NDArray[np.int64], cost: NDArray[np.float64], quality: NDArr
 
 
 def test_every_policy_of_the_paper_is_compared_in_every_setting_that_it_serves() -> None:
-    for policy in ("pe", "asymmetric-pe", "pe-cs", "ucb-cs", "etc-cs", "ts-cs", "ft-ucb"):
+    for policy in ("pe", "asymmetric-pe", "pe-cs", "ucb-cs", "etc-cs", "ts-cs", "ft-ucb", "cof"):
         for setting in sf.all_policies()[policy].settings:
             labels = {c.instance.label for c in CASES if c.policy == policy and isinstance(c.setting, setting)}
             assert labels >= {TIED.label, CHEAPEST.label, SINGLE.label} and len(labels) >= 4

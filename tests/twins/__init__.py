@@ -14,6 +14,7 @@ from satisfice.problem import BestReward, FixedThreshold, Instance, ReferenceArm
 from twins.bandit import Bandit, arms_by_cost
 from twins.elimination import asymmetric_pe_policy, pe_cs_policy, pe_policy
 from twins.indices import etc_cs, ft_ucb, ucb_cs, ucb_cs_known_ell
+from twins.ordered import cof_policy
 from twins.thompson import ts_cs
 
 # The defaults of the paper, which are those of the library.
@@ -49,6 +50,8 @@ def run_twin(
             ucb_cs_known_ell(bandit, horizon, setting.alpha)
         case "etc-cs", BestReward():
             etc_cs(bandit, horizon, setting.alpha, c)
+        case "cof", BestReward():
+            cof_policy(bandit, horizon, setting.alpha)
         case "ts-cs", BestReward():
             ts_cs(bandit, horizon, setting.alpha, rng)
         case "ft-ucb", FixedThreshold():

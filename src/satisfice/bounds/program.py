@@ -20,6 +20,7 @@ from satisfice.bounds.divergences import Family, kl_bernoulli, kl_gaussian
 from satisfice.bounds.layout import snap
 from satisfice.bounds.lower_bound import known_family
 from satisfice.bounds.terms import times
+from satisfice.covering import cover
 from satisfice.problem import BestReward, Floats, Instance, ReferenceArm, Setting
 
 # The answer is at most this far, relatively, from the optimum.
@@ -177,38 +178,3 @@ def _worst(truth: _Truth, threat: _Threat, pulls: Floats) -> Floats:
     for j in threat.lowered:
         means[j] = min(means[j], high)
     return truth.distance(means)
-
-
-def cover(prices: Floats, needs: Floats) -> Floats:
-    """The cheapest `n >= 0` with `needs @ n >= 1`, for prices above 0 and needs of at least 0.
-
-    The simplex method on the dual program, `max sum of y` with `needs' y <= prices`, in which `y = 0` is feasible;
-    the answer is the reduced costs of its slack variables. Rows and columns are scaled to a largest entry of 1,
-    and Bland's rule keeps it from cycling.
-
-    Examples
-    --------
-    >>> cover(np.array([1.0, 3.0]), np.array([[1.0, 1.0], [0.0, 2.0]])).tolist()  # n_1 + n_2 >= 1, 2 n_2 >= 1
-    [0.5, 0.5]
-    """
-    arms, rows = len(prices), len(needs)
-    table = np.zeros((arms + 1, rows + arms + 1))
-    columns = needs.T / prices[:, None]
-    scale = columns.max(axis=0, initial=0.0)
-    table[:arms, :rows] = columns / scale
-    table[:arms, rows:-1] = np.eye(arms)
-    table[:arms, -1] = 1.0
-    table[arms, :rows] = -1.0 / scale
-    basis = np.arange(rows, rows + arms)
-    while True:
-        entering = np.flatnonzero(table[arms, :-1] < -1e-12 * max(1.0, float(np.abs(table[arms]).max())))
-        if not len(entering):
-            return table[arms, rows:-1] / prices
-        column = table[:arms, entering[0]]
-        ratios = np.where(column > 1e-12, table[:arms, -1] / np.where(column > 1e-12, column, 1.0), math.inf)
-        ties = np.flatnonzero(ratios <= ratios.min() * (1 + 1e-12))
-        leaving = int(ties[basis[ties].argmin()])
-        basis[leaving] = entering[0]
-        table[leaving] /= table[leaving, entering[0]]
-        others = np.arange(arms + 1) != leaving
-        table[others] -= np.outer(table[others, entering[0]], table[leaving])
