@@ -17,7 +17,8 @@ from satisfice.studies.watching import amend, observe
 # So many settled decisions beyond the frontier are kept in memory; beyond that they are read again when they are
 # wanted.
 MOST_AHEAD = 20_000
-CHUNK = 2_000
+# Decisions are read so many at a time: few at first, since the next one may be open.
+FEW, CHUNK = 32, 2_000
 
 
 class Frontier:
@@ -84,10 +85,12 @@ class Frontier:
         `rows(first, last)` reads decisions, `arm_of` and `worth` say for which arm and what a settled one counts, and
         what was asked for before the time `mature` is not waited for.
         """
+        size = FEW
         while self.last < decisions:
             following = self.last + 1
             if following > self.read:
-                end = min(self.last + CHUNK, decisions)
+                end = min(self.last + size, decisions)
+                size = min(4 * size, CHUNK)
                 found = {row.id: row for row in rows(following, end)}
                 for number, row in found.items():
                     if row.outcome != Outcome.OPEN:

@@ -236,7 +236,7 @@ class Writer:
             for request in requests:
                 request.mine = request.mine or request.claim(False)
             if not self._each([request for request in requests if request.mine], tx):
-                self._undo(ledger, link)
+                self._undo(link)
                 return len(requests) == 1
             tx.finish()
             link.commit()
@@ -245,7 +245,7 @@ class Writer:
                 watcher(len(requests), time.perf_counter() - began)
             return True
         except BaseException:
-            self._undo(ledger, link)
+            self._undo(link)
             raise
 
     def _each(self, requests: list[Request], tx: SQLTransaction) -> bool:
@@ -262,8 +262,8 @@ class Writer:
                     return False
         return True
 
-    def _undo(self, ledger: SQLLedger, link: Link) -> None:
-        ledger.lose()
+    def _undo(self, link: Link) -> None:
+        """Roll back. The state that the transaction had is forgotten with it."""
         try:
             link.rollback()
         except Exception:

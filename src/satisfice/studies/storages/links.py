@@ -49,6 +49,10 @@ class Link:
         """The rows of a statement, with all that was written before."""
         return cast(Rows, self.connection.execute(self._say(statement), values).fetchall())
 
+    def reads(self, statements: Sequence[str]) -> list[Rows]:
+        """The rows of each of several statements."""
+        return [self.read(statement) for statement in statements]
+
     def write(self, statement: str, values: Sequence[object] = ()) -> None:
         """Write, now or at the latest before the next read or the end of the transaction."""
         self.connection.execute(self._say(statement), values)
@@ -248,6 +252,10 @@ class PostgresLink(Link):
     def read(self, statement: str, values: Sequence[object] = ()) -> Rows:
         self._send()
         return super().read(statement, values)
+
+    def reads(self, statements: Sequence[str]) -> list[Rows]:
+        self._send()
+        return self._sets(statements, 0)
 
     def _say(self, statement: str) -> str:
         return statement.replace("?", "%s")

@@ -48,7 +48,7 @@ class SQLLedger(Ledger):
         hub.ledgers[study, token] = self
 
     def lose(self) -> None:
-        """Forget the state that was read: it may be half changed, or not be that of the log."""
+        """Forget the state that was read."""
         self.books = None
 
     def tail(self, books: Books) -> tuple[str, str, str]:
@@ -73,7 +73,12 @@ class SQLLedger(Ledger):
         who = say.identity(self.study, self.lite)
         found = say.finds(self.study, finds, self.lite) if 0 < len(finds) <= MOST_FOUND else []
         statements = [who, *found, *(self.tail(books) if books is not None else ())]
-        identity, *tails = link.begin(self.study, lock, statements)
+        try:
+            identity, *tails = link.begin(self.study, lock, statements)
+        except BaseException:
+            if lock:
+                self.books = books  # nothing has happened to them
+            raise
         self._check(identity)
         tx = SQLTransaction(self, link, identity[0][1] or time.time(), lock)
         if found:

@@ -56,7 +56,11 @@ _ROWS = (
 ROW = f"{_ROWS} WHERE d.study_id = ? AND d.id = ?"
 ROWS_LITE = f"{_ROWS} WHERE d.study_id = ? AND d.id IN (SELECT value FROM json_each(?)) ORDER BY d.id"
 ROWS_POSTGRES = f"{_ROWS} WHERE d.study_id = ? AND d.id = ANY(?) ORDER BY d.id"
-RANGE = f"{_ROWS} WHERE d.study_id = ? AND d.id >= ? AND d.id <= ? ORDER BY d.id"
+# The range is said of both tables: PostgreSQL would else read all entries of the study.
+RANGE = (
+    f"{_ROWS} AND r.decision_id >= ? AND r.decision_id <= ? "
+    "WHERE d.study_id = ? AND d.id >= ? AND d.id <= ? ORDER BY d.id"
+)
 NEWEST = f"{_ROWS} WHERE d.study_id = ? AND d.id < ? ORDER BY d.id DESC LIMIT ?"
 OF_KEY = f"{_ROWS} WHERE d.study_id = ? AND d.key = ? ORDER BY d.id"
 OF_SUBJECT = (

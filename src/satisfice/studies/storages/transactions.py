@@ -63,7 +63,7 @@ class SQLView(View):
                         f"(format {data['format']}, this release knows {FORMAT}); upgrade satisfice to open it"
                     )
                 books = Books(Machine.from_dict(self.config, data), Seen(*rest))
-                tails = [self._link.read(statement) for statement in self._ledger.tail(books)]
+                tails = self._link.reads(self._ledger.tail(books))
                 books.catch_up(tails, locked=self._ledger.lite)
                 advance(books.machine, self)
                 return books
@@ -121,7 +121,7 @@ class SQLView(View):
     def rows(self, first: int = 1, last: int | None = None) -> Iterator[Row]:
         while last is None or first <= last:
             end = first + CHUNK - 1 if last is None else min(first + CHUNK - 1, last)
-            found = list(self._rows(self._link.read(say.RANGE, (self._study, first, end))))
+            found = list(self._rows(self._link.read(say.RANGE, (first, end, self._study, first, end))))
             yield from found
             if not found:
                 following = self._link.read(say.DECISIONS, (self._study, first, 1))
