@@ -33,6 +33,9 @@ class Hint(StrEnum):
     STORAGE = "use None (memory), sqlite:///studies.db, postgresql://user@host/database or a Storage"
     FILE = "use sqlite:///file.db, or storage=None for memory"
     GIVE_COSTS = 'or give the costs: arms={"small": 0.2, "large": 8.0}'
+    ARM_COLUMN = "name it with arm"
+    REWARD_COLUMN = "name it with reward"
+    TABLE = "name one with table"
     MAX_BAD = "a larger max_bad accepts more"
     SCALE = "divide the rewards with scale, or use another reward model"
     COSTS = (

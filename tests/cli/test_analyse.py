@@ -84,3 +84,99 @@ def test_the_page_does_what_it_says(cli: Cli) -> None:
     (snippet,) = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
     exec(compile(snippet, "docs/analyse.md", "exec"), {})
     assert Path("report.html").exists()
+
+
+ROWS = [("mail", 1, 0.1), ("mail", 0, 0.1), ("sms", 0, 0.2), ("sms", 1, 0.2)] * 40
+CSV = "channel,converted,cost\n" + "".join(f"{a},{r},{c}\n" for a, r, c in ROWS)
+SEMICOLONS = CSV.replace(",", ";")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufeff" + CSV,  # as Excel saves UTF-8
+        SEMICOLONS,
+        SEMICOLONS.replace(".", ","),  # decimal commas
+        CSV.replace("\n", "\n\n"),  # blank lines
+        CSV.replace("\n", "\r\n"),
+        CSV.replace(",1,", ",yes,").replace(",0,", ",no,"),
+        CSV.replace(",1,", ",TRUE,").replace(",0,", ",FALSE,"),
+        CSV.replace(",", "\t"),
+    ],
+)
+def test_odd_tables_that_are_sound(cli: Callable[..., Result], tmp_path: Path, text: str) -> None:
+    (tmp_path / "log.csv").write_bytes(text.encode())
+    result = cli("analyse", tmp_path / "log.csv", "--no-plan", "--json", "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    arms = json.loads(result.stdout)["arms"]
+    assert [(arm["name"], arm["rows"], arm["cost"], arm["mean"]) for arm in arms] == [
+        ("mail", 80, 0.1, 0.5),
+        ("sms", 80, 0.2, 0.5),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.csv", CSV.encode("utf-16"), "is not UTF-8 text but, it seems, UTF-16; save it as UTF-8"),
+        (
+            "a.csv",
+            CSV.replace("mail", "Gr\u00fc\u00dfe").encode("latin-1"),
+            "a.csv:2: not UTF-8 text; save it as",
+        ),
+        ("a.csv", CSV.replace("\n", "\r"), "end in carriage returns alone"),
+        ("a.csv", CSV.replace("cost", "converted"), "has the column 'converted' more than once; rename one of them"),
+        ("a.csv", "Report;;\n;;\n" + SEMICOLONS, "the first line of FILE does not name the columns"),
+        ("a.csv", "channel,converted,cost\n", "FILE holds no rows"),
+        ("a.csv", CSV.replace("sms", "mail"), "'channel' has one value only; name it with --arm"),
+        ("a.csv", CSV.replace(",1,", ",85%,"), "'converted' has '85%', which is no number; name it with --reward"),
+        ("a.csv", CSV.replace(",0.1", ",\u20ac0.10"), "'cost' has '\u20ac0.10', which is no number; give one of these"),
+        ("a.csv", CSV.replace("mail,1,0.1", "mail,1,-0.1"), "no number of at least 0 in 'cost'"),
+        ("a.csv", CSV.replace("mail,1", "mail,inf"), "no number in 'converted'"),
+        ("a.json", '[{"channel": "mail"}]', "FILE is a JSON array; write JSON lines"),
+        ("a.parquet", "text", "is not a sound Parquet file"),
+        ("a.xlsx", "text", "is not a sound spreadsheet"),
+    ],
+)
+def test_odd_tables_that_are_not(
+    cli: Callable[..., Result], tmp_path: Path, name: str, text: str | bytes, message: str
+) -> None:
+    (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    result = cli("analyse", tmp_path / name, "--no-plan", "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert message.replace("FILE", str(tmp_path / name)) in result.stderr
+
+
+def test_spreadsheets_of_several_sheets_and_with_a_title(cli: Callable[..., Result], tmp_path: Path) -> None:
+    import xlsxwriter
+
+    path = tmp_path / "book.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        book.add_worksheet("notes").write(0, 0, "see the next sheet")
+        log, titled = book.add_worksheet("log"), book.add_worksheet("titled")
+        titled.merge_range(0, 0, 0, 2, "Campaign")
+        log.write_row(0, 0, ("channel", "converted", "cost"))
+        titled.write_row(1, 0, ("channel", "converted", "cost"))
+        for place, row in enumerate(ROWS):
+            log.write_row(place + 1, 0, row[:2])
+            log.write_formula(place + 1, 2, "=1", None, row[2])  # what a formula came to is what counts
+            titled.write_row(place + 2, 0, row)
+    first = cli("analyse", path, "--no-plan", "--out", tmp_path)
+    assert "its sheets are 'notes', 'log', 'titled'; name one with --table" in first.stderr
+    second = cli("analyse", path, "--table", "log", "--no-plan", "--json", "--out", tmp_path)
+    assert [arm["cost"] for arm in json.loads(second.stdout)["arms"]] == [0.1, 0.2]
+    third = cli("analyse", path, "--table", "titled", "--no-plan", "--out", tmp_path)
+    assert "does not name the columns; delete what is above their names" in third.stderr
+
+
+def test_a_row_of_totals_is_not_a_choice(cli: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text(CSV + "Total,80,24\n")
+    result = cli("analyse", tmp_path / "log.csv", "--no-plan", "--out", tmp_path)
+    assert "Not settled. By its mean, Total is" in result.stdout.replace("\n", " ")
+    assert "but there is only 1 row of it" in result.stdout.replace("\n", " ")
+
+
+def test_a_password_is_never_shown(cli: Callable[..., Result], tmp_path: Path) -> None:
+    for url in ("postgresql://me:geheim@127.0.0.1:1/shop", "foo://me:geheim@h/x", "postgresql://me:ge@heim@h:1/x"):
+        result = cli("analyse", url, "--out", tmp_path)
+        assert result.exit_code == 2 and "heim" not in result.output

@@ -13,12 +13,12 @@ import numpy as np
 import satisfice
 from satisfice import proofs
 from satisfice.analysis import words
-from satisfice.analysis.columns import Roles, find_roles, is_money
+from satisfice.analysis.columns import Roles, find_roles, is_money, why_not
 from satisfice.analysis.concerns import concerns_of
 from satisfice.analysis.evidence import DRAWS, Evidence, collect, shares_of
 from satisfice.analysis.intervals import likelihood_interval, nats_of
 from satisfice.analysis.reading import Rows, curves_of, read_rows, span
-from satisfice.analysis.result import AnalysedArm, Analysis, Concern, Range, Saving
+from satisfice.analysis.result import FEW, AnalysedArm, Analysis, Concern, Range, Saving
 from satisfice.analysis.settling import PLAN_LEVELS, more_rows
 from satisfice.errors import Hint, InvalidData, InvalidSetting
 from satisfice.instances.costs import priced
@@ -116,7 +116,11 @@ def analyse(
     given = {"arm": arm, "reward": reward, "cost": cost, "time": time, "segment": segment}
     roles = find_roles(head, given, shown=shown, no_cost=elsewhere)
     if (roles.cost is None) != elsewhere or (costs is not None and random_costs is not None):
-        problem = "the costs come from more than one place" if elsewhere else f"{shown} has no column of costs"
+        problem = (
+            "the costs come from more than one place"
+            if elsewhere
+            else f"{shown} has no column of costs{why_not(head, 'cost', set())}"
+        )
         raise InvalidData(f"{problem}; give one of these", hint=Hint.COSTS)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DataWarning)
@@ -236,7 +240,8 @@ def _state(evidence: Evidence, setting: Setting, choice: int, sure: float, confi
         found = proofs.judge(case, proofs.equal_levels(case, 1.0 - confidence)).certified
         if certain and found >= 0 and order[found] == choice:
             return "proved"
-    return "clear" if sure >= confidence else "open"
+    # The draws know nothing of what so few rows have not shown.
+    return "clear" if sure >= confidence and evidence.rows[choice] >= FEW else "open"
 
 
 def _arms(

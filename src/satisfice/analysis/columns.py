@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from satisfice.errors import InvalidData
+from satisfice.errors import Hint, InvalidData
 from satisfice.instances.tables import require_columns
-from satisfice.words import listed
+from satisfice.words import listed, shorten
 
 if TYPE_CHECKING:
     import polars as pl
@@ -103,6 +103,8 @@ def find_roles(head: pl.DataFrame, given: Mapping[str, str | None], *, shown: st
         A named column is not there, or no column can be told to be the arm or the reward.
     """
     named = {role: column for role, column in given.items() if column is not None}
+    if head.columns and not head.height:
+        raise InvalidData(f"{shown} holds no rows")
     require_columns(shown, list(named.values()), head.columns)
     taken = set(named.values())
     found: dict[str, str] = dict(named)
@@ -116,9 +118,10 @@ def find_roles(head: pl.DataFrame, given: Mapping[str, str | None], *, shown: st
             taken.add(column)
             guessed.append(role)
         elif role in ("arm", "reward"):
+            there = listed([shorten(repr(name), 40) for name in head.columns], 20)
             raise InvalidData(
-                f"{shown}: which column is the {role}? Its columns are {listed([*map(repr, head.columns)], 20)}; "
-                f"name it with {role}",
+                f"{shown}: which column is the {role}? Its columns are {there}{why_not(head, role, taken)}",
+                hint=Hint.ARM_COLUMN if role == "arm" else Hint.REWARD_COLUMN,
                 columns=[role],
             )
     segments: tuple[str, ...] = (named["segment"],) if "segment" in named else ()
@@ -163,6 +166,21 @@ def _by_name(head: pl.DataFrame, role: str, taken: set[str]) -> str | None:
                 ranked.append((parts != [word], rank, place, name))
                 break
     return min(ranked)[3] if ranked else None
+
+
+def why_not(head: pl.DataFrame, role: str, taken: set[str]) -> str:
+    """Why the column that has the name of a role does not fit, in words; nothing where there is none."""
+    import polars as pl
+
+    for name in head.columns:
+        if name in taken or not set(_parts(name)) & set(WORDS[role]):
+            continue
+        known = head[name].cast(pl.String).drop_nulls().unique(maintain_order=True)
+        if role == "arm":
+            return f"; {name!r} has {'one value only' if len(known) == 1 else f'{len(known):,} different values'}"
+        wrong = known.filter(~known.str.strip_chars().cast(pl.Float64, strict=False).is_not_null())
+        return f"; {name!r} has {shorten(repr(wrong[0]), 40)}, which is no number" if len(wrong) else ""
+    return ""
 
 
 def _fits(head: pl.DataFrame, role: str, name: str) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from satisfice.analysis.drift import changed
 from satisfice.analysis.evidence import Evidence
 from satisfice.analysis.reading import Rows
-from satisfice.analysis.result import Concern
+from satisfice.analysis.result import FEW, Concern
 from satisfice.instances.doubt import optimal_of
 from satisfice.problem import Floats, Setting
 from satisfice.words import count, listed
@@ -19,7 +19,6 @@ from satisfice.words import count, listed
 if TYPE_CHECKING:
     import polars as pl
 
-FEW = 30
 # Some rows are the same by chance, where times are to the second; and where most are, where times are days and there
 # is no number of the order, the columns do not tell rows apart, so that nothing can be said of repeats.
 CHANCE, COARSE = 0.001, 0.75

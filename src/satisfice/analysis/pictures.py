@@ -107,17 +107,18 @@ def price(a: Analysis, ax: Axes) -> None:
 def _label(ax: Axes, arms: list[AnalysedArm], a: Analysis) -> None:
     """The names beside their points, each free of the others, the points and the threshold where it can be."""
     ax.figure.draw_without_rendering()  # type: ignore[union-attr]
-    point = ax.figure.dpi / 72  # type: ignore[union-attr]
+    point = ax.figure.dpi / 72
     spots = ax.transData.transform([(arm.cost, arm.mean) for arm in a.arms]) / point
     line = float(ax.transData.transform((0, a.threshold))[1] / point)
+    left, below, right, top = (float(end) / point for end in ax.bbox.extents)
     taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in spots] + [(-1e9, line - 1, 1e9, line + 1)]
     for arm in arms:
         name = shorten(arm.name, 18)
         wide, high = 5.2 * len(name), 10.0
-        x, y = ax.transData.transform((arm.cost, arm.mean)) / point
+        spot = ax.transData.transform((arm.cost, arm.mean))
+        x, y = float(spot[0]) / point, float(spot[1]) / point
         tries = [(side, up) for up in (4, -14, 16, -26, 28, -38) for side in (6, -6 - wide)]
         boxes = [(x + dx, y + dy, x + dx + wide, y + dy + high) for dx, dy in tries]
-        left, below, right, top = ax.bbox.extents / point
         free = [
             place
             for place, (x0, y0, x1, y1) in zip(tries, boxes, strict=True)

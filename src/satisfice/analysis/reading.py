@@ -118,7 +118,12 @@ def _plain(frame: pl.LazyFrame, roles: Roles, there: list[str]) -> pl.LazyFrame:
     if cost is not None:
         wrong = pl.col("cost").is_null() | ~pl.col("cost").is_finite() | (pl.col("cost") < 0)
         problem = problem.when(~pl.col("missing") & wrong).then(pl.lit(f"no number of at least 0 in {roles.cost!r}"))
-    return frame.select(picked).with_columns(problem.otherwise(pl.lit(None, dtype=pl.String)).alias("problem"))
+    blank = pl.all_horizontal(pl.col(name).is_null() for name in there if name in types)
+    return (
+        frame.filter(~blank)
+        .select(picked)
+        .with_columns(problem.otherwise(pl.lit(None, dtype=pl.String)).alias("problem"))
+    )
 
 
 def _seconds(column: str, kind: pl.DataType) -> pl.Expr:

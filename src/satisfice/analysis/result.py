@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from satisfice.problem import Instance
 
 Range = tuple[float, float]
+FEW = 30  # rows of an option: with fewer, little can be said of it
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from satisfice.analysis.result import AnalysedArm, Analysis, Concern
+from satisfice.analysis.result import FEW, AnalysedArm, Analysis, Concern
 from satisfice.instances.doubt import share
 from satisfice.instances.sheets import is_url
 from satisfice.tables import fill, layout
@@ -91,6 +91,12 @@ def _sentence(a: Analysis) -> str:
     lead = f"{'So far, use' if a.state == 'open' else 'Use'} {a.choice}: it is"
     if a.sure < 0.5:
         lead, doubt = f"Not settled. By its mean, {a.choice} is", doubt.replace(" That is not settled: ", " But ")
+    chosen = next(arm for arm in a.arms if arm.name == a.choice)
+    if chosen.rows < FEW and a.state == "open":
+        return (
+            f"Not settled. By its mean, {a.choice} is the cheapest option that is good enough ({goal(a)}), "
+            f"but there {'is' if chosen.rows == 1 else 'are'} only {count(chosen.rows, 'row')} of it.{saves}"
+        )
     return (
         f"{lead} the cheapest option that is good enough ({goal(a)}), with a probability of "
         f"{share(a.sure)}.{doubt}{saves}"
@@ -186,6 +192,7 @@ def table(a: Analysis) -> list[list[str]]:
 def text(a: Analysis, width: int | None = None) -> str:
     """Everything in plain text, in lines of at most so many characters."""
     rows = table(a)
+    rows[0][3] = "mean"  # of what is said above; its name is often longer than the numbers
     last = len(rows[0]) - 1
     # Looked at once, what holds at any time may be missed; the rows and the profit are in the files.
     lines = layout(rows, width, left=(0, last), droppable=(5, *range(6, last - 1), 2, 4))

@@ -59,13 +59,13 @@ def doctor(
         output.print_json(document)
     else:
         _show(document, found, missing)
-        typer.echo(
+        options.say(
             f"cache: {cache['folder']} ({cache['files']} files, {cache['megabytes']} MB{cache['problem'] or ''})"
         )
         if storage is None:
-            typer.echo("storage: none given (--storage URL, or SATISFICE_STORAGE)")
+            options.say("storage: none given (--storage URL, or SATISFICE_STORAGE)")
         else:
-            typer.echo(f"storage: {reason}" if reason else f"storage: answers, {len(kept or [])} studies")
+            options.say(f"storage: {reason}" if reason else f"storage: answers, {len(kept or [])} studies")
     if missing["base"] or reason is not None:
         raise typer.Exit(1)
 
@@ -106,7 +106,7 @@ def _storage(url: str) -> tuple[list[str] | None, str | None]:
 
 def _show(document: dict[str, object], found: dict[str, dict[str, str | None]], missing: dict[str, list[str]]) -> None:
     options.say(f"satisfice {document['satisfice']}, Python {document['python']}, {document['platform']}")
-    rows = [("part", "packages", "")]
+    rows = [("part", "packages", "state")]
     for extra, names in found.items():
         there = ", ".join(f"{name} {version}" for name, version in names.items() if version is not None)
         lacks = missing[extra]

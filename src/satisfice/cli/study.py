@@ -380,7 +380,7 @@ def explain(
 ) -> None:
     """Say why a decision was made, and what was known then."""
     explanation = open_study(name, storage).explain(decision)
-    done(explanation.to_dict(), str(explanation), as_json)
+    done(explanation.to_dict(), explanation.text(options.width()), as_json)
 
 
 @app.command("list")

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from satisfice.errors import InvalidData, MissingExtra
+from satisfice.errors import Hint, InvalidData, MissingExtra
 from satisfice.words import listed
 
 if TYPE_CHECKING:
@@ -41,6 +41,11 @@ def read_sheet(path: Path, sheet: str | None = None) -> pl.DataFrame:
         frame = pl.read_excel(path, sheet_name=sheet or book.sheet_names[0], engine="calamine")
     except (pl.exceptions.PolarsError, fastexcel.FastExcelError, ValueError) as error:
         raise InvalidData(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
+    if 2 * sum(name.startswith("__UNNAMED__") for name in frame.columns) > frame.width:
+        raise InvalidData(f"the first row of {path} does not name the columns; delete what is above their names")
+    if sheet is None and len(book.sheet_names) > 1 and (frame.width < 2 or not frame.height):
+        sheets = listed([*map(repr, book.sheet_names)])
+        raise InvalidData(f"the first sheet of {path} holds no log; its sheets are {sheets}", hint=Hint.TABLE)
     return frame.rename({name: name.strip() for name in frame.columns})
 
 
@@ -71,6 +76,8 @@ def read_database(url: str, table: str | None) -> pl.DataFrame:
         import sqlalchemy as sa
     except ImportError as error:
         raise MissingExtra("databases need SQLAlchemy: pip install 'satisfice[live]'") from error
+    if url.partition("://")[2].partition("/")[0].count("@") > 1:
+        raise InvalidData("an @ in the name or the password of a database's URL is written %40")
     address = url.replace("postgresql://", "postgresql+psycopg://").replace("postgres://", "postgresql+psycopg://")
     try:
         engine = sa.create_engine(address)
@@ -83,8 +90,9 @@ def read_database(url: str, table: str | None) -> pl.DataFrame:
             if table is None and len(there) == 1:
                 (table,) = there
             if table is None or table not in there:
-                asked = "name the table with table" if table is None else f"there is no table {table!r}"
-                raise InvalidData(f"{shown}: {asked}; its tables are {listed([*map(repr, there)]) or 'none'}")
+                asked = "" if table is None else f"there is no table {table!r}; "
+                tables = listed([*map(repr, there)]) or "none"
+                raise InvalidData(f"{shown}: {asked}its tables are {tables}", hint=Hint.TABLE if there else None)
             rows = pl.read_database(sa.select(sa.text("*")).select_from(sa.table(table)), connection)
         engine.dispose()
         return rows

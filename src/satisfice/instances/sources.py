@@ -123,15 +123,20 @@ def opened(
         elif name.endswith(PARQUET_ENDINGS):
             yield _parquet(path, columns, problems, advance if progress else None)
         elif name.endswith(JSON_ENDINGS):
+            _refuse_array(path)
             yield _json_lines(path, columns, problems, advance)
         else:
             yield _delimited(path, columns, problems, advance if progress else None)
 
 
 def _delimited(path: Path, columns: Columns, problems: Problems, advance: Advance | None) -> Log:
+    import polars as pl
+
     separator, there = _header(path, columns)
     table = Table(path, str(path), separator)
     frame = table.scan(columns.present(there))
+    if separator == ";":  # where the comma is the decimal mark, spreadsheets put semicolons between the fields
+        frame = frame.with_columns(pl.col(pl.String).str.replace(r"^\s*([-+]?\d+),(\d+)\s*$", "$1.$2"))
     if advance is not None and not path.name.lower().endswith(".gz"):
         frame = watched(frame, bytes_per_row(path), advance)
     return Log(iter([frame]), table.collect, table.where, problems, str(path), path.name)
@@ -140,10 +145,21 @@ def _delimited(path: Path, columns: Columns, problems: Problems, advance: Advanc
 def _header(path: Path, columns: Columns) -> tuple[str, list[str]]:
     """The separator under which the first line has the needed columns, and all that it has; a comma when none is."""
     with path.open("rb") as raw, open_inflated(raw) as file:
-        header = file.readline(1 << 20).decode("utf-8-sig", errors="replace")
+        line = file.readline(1 << 20)
+    if line[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in line:
+        raise InvalidData(f"{path} is not UTF-8 text but, it seems, UTF-16; save it as UTF-8")
+    if b"\r" in line.rstrip(b"\r\n"):
+        raise InvalidData(f"the lines of {path} end in carriage returns alone; save it with ordinary line ends")
+    header = line.decode("utf-8-sig", errors="replace")
     found = {mark: next(csv.reader([header], delimiter=mark), []) for mark in ",;\t|"}
     if columns.anything:
-        return max(found.items(), key=lambda item: len(item[1]))
+        separator, there = max(found.items(), key=lambda item: len(item[1]))
+        twice = [name for name in dict.fromkeys(there) if there.count(name) > 1]
+        if twice == [""]:
+            raise InvalidData(f"the first line of {path} does not name the columns; delete what is above their names")
+        if twice:
+            raise InvalidData(f"{path} has the column {twice[0]!r} more than once; rename one of them")
+        return separator, there
     return next(((mark, there) for mark, there in found.items() if set(columns.names()) <= set(there)), (",", []))
 
 
@@ -160,6 +176,12 @@ def _json_lines(path: Path, columns: Columns, problems: Problems, advance: Advan
             yield frame.lazy()
 
     return Log(frames(), lambda frame: frame.collect(), partial(place, path), problems, str(path), path.name)
+
+
+def _refuse_array(path: Path) -> None:
+    with path.open("rb") as raw, open_inflated(raw) as file:
+        if file.read(1024).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+            raise InvalidData(f"{path} is a JSON array; write JSON lines, one object a line (jq -c '.[]')")
 
 
 def _first_record(path: Path) -> dict[str, object]:

@@ -100,7 +100,7 @@ class Table:
                 try:
                     raw.decode("utf-8")
                 except UnicodeDecodeError:
-                    return InvalidData(f"{self.shown}:{number}: not UTF-8 text")
+                    return InvalidData(f"{self.shown}:{number}: not UTF-8 text; save it as UTF-8")
         width = len(self.columns) if self.columns is not None else None
         for _, line, fields in self._records(with_header=True):
             width = len(fields) if width is None else width
@@ -137,7 +137,7 @@ def require_columns(shown: str, needed: Sequence[str], there: Sequence[str]) -> 
 
 
 def as_numbers(column: str, kind: pl.DataType) -> pl.Expr:
-    """A column as numbers, whether it holds numbers or text (true is 1, false is 0); null where it holds neither.
+    """A column as numbers, whether it holds numbers or text (true and yes are 1, false and no 0); else null.
 
     Raises
     ------
@@ -152,9 +152,9 @@ def as_numbers(column: str, kind: pl.DataType) -> pl.Expr:
         text = pl.col(column).cast(pl.String).str.strip_chars()
         lower = text.str.to_lowercase()
         return (
-            pl.when(lower == "true")
+            pl.when(lower.is_in(["true", "yes"]))
             .then(pl.lit(1.0))
-            .when(lower == "false")
+            .when(lower.is_in(["false", "no"]))
             .then(pl.lit(0.0))
             .otherwise(text.cast(pl.Float64, strict=False))
         )

@@ -14,6 +14,7 @@ from satisfice.studies.report import make_status
 from satisfice.studies.state import OF_LEASE
 from satisfice.studies.status import Status
 from satisfice.studies.storages.base import View
+from satisfice.tables import fill
 from satisfice.words import shorten
 
 
@@ -42,7 +43,11 @@ class Explanation:
         return data | {"status": self.status.to_dict()}
 
     def __str__(self) -> str:
-        return f"{self.sentence}\nWhat was known then:\n{self.status}"
+        return self.text()
+
+    def text(self, width: int | None = None) -> str:
+        """Everything in words, in lines of at most so many characters."""
+        return f"{fill(self.sentence, width)}\nWhat was known then:\n{self.status.text(width)}"
 
 
 def explain(view: View, row: Row) -> Explanation:
