@@ -258,7 +258,7 @@ def torture(kind: str, args: argparse.Namespace) -> dict[str, object]:
             done = watch.status().spending.decisions
         began = last = said = time.monotonic()
         while done < args.decisions and time.monotonic() - began < args.seconds:
-            time.sleep(rng.uniform(0.05, 0.3))
+            time.sleep(args.calm * rng.uniform(0.05, 0.3))
             for number, writer in enumerate(writers):
                 if writer.poll() is not None:
                     writers[number] = start(urls[number], folder, number, args)
@@ -372,6 +372,9 @@ def main() -> None:
     parser.add_argument("--writers", type=int, default=8)
     parser.add_argument("--block", type=int, default=1000, help="decisions at once, at most")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--calm", type=float, default=1.0, help="so many times as long between troubles, where a machine is busy"
+    )
     parser.add_argument("--dir", type=Path)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--writer", type=int, help=argparse.SUPPRESS)
