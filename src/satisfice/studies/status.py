@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from satisfice.tables import fill, html, layout
-from satisfice.words import plain
+from satisfice.words import count, plain
 
 
 @dataclass(frozen=True)
@@ -244,4 +244,4 @@ def _money(spending: Spending) -> str:
         parts.append(
             f"{_amount(spending.exploring)} of the budget of {_amount(spending.budget)} for finding out is spent"
         )
-    return f"spent {_amount(spending.total)} on {spending.decisions:,} decisions; {', '.join(parts)}"
+    return f"spent {_amount(spending.total)} on {count(spending.decisions, 'decision')}; {', '.join(parts)}"
