@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import logging
 import time
+from pathlib import Path
 
 import httpx
 import pytest
+from starlette.routing import Route
 
 from satisfice import BestReward, InvalidData
 from satisfice.service import logs
 from satisfice.service.keys import keys_of, make_key, prefix_of
+from satisfice.service.pages.looking import Glances
+from satisfice.service.pages.rooms import rooms
 from satisfice.service.problems import Problem
 from satisfice.service.routes import OPERATIONS
 from satisfice.service.server import Settings, check
@@ -96,6 +100,34 @@ def test_another_studys_key_sees_nothing_also_not_by_an_error(service: Running) 
         assert client.get("/v1/studies/others").status_code == 200
         many = client.post("/v1/rewards", json={"rewards": [{"decision": decision, "reward": 1.0}]}).json()
         assert (many["changed"], many["problems"][0]["status"]) == (0, 404)
+
+
+def test_every_route_is_walked(service: Running) -> None:
+    """The walks follow from the table of operations: a path that is served and not in it, nor a page, is forgotten."""
+    pages = {room.path for room in rooms(Glances(service.app.state.service))}
+    served = {route.path for route in service.app.routes if isinstance(route, Route)}
+    assert served == {path for _, path, _, _ in ROUTES} | pages | {"/{rest:path}"}
+    with service.client(None) as client:
+        for room in rooms(Glances(service.app.state.service)):
+            for method in ("GET", "POST"):
+                answer = client.request(method, room.path.replace("{", "").replace("}", ""), follow_redirects=False)
+                if room.scope is None:
+                    assert answer.status_code in (200, 401, 403, 404, 405), (method, room.path)
+                else:  # sent to the door, or refused
+                    assert answer.status_code in (303, 401, 403, 405), (method, room.path, answer.status_code)
+                    assert answer.status_code != 303 or "/sign-in" in answer.headers["location"]
+
+
+@pytest.mark.parametrize("place", ["{file}:Evil", "{file}", "evil:Evil", "evil.module:Evil(x=1)"])
+def test_no_file_is_run_for_a_caller(service: Running, tmp_path: Path, place: str) -> None:
+    file = tmp_path / "evil.py"
+    file.write_text("import pathlib; pathlib.Path(__file__).with_name('ran').touch()")
+    for policy in (place.format(file=file), {"id": place.format(file=file), "params": {}}):
+        with service.client(service.key("admin")) as client:
+            answer = client.post("/v1/studies", json=STUDY | {"name": "mine", "policy": policy})
+        assert answer.status_code == 422, answer.text
+        assert "by their ids" in answer.text or answer.json()["place"] == "$.policy.id"
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_key_may_call_so_often(service: Running) -> None:

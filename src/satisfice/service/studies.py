@@ -7,7 +7,8 @@ import re
 import msgspec
 from msgspec import UNSET
 
-from satisfice.errors import UnknownStudy
+from satisfice.errors import InvalidPolicy, UnknownStudy
+from satisfice.policies import is_place
 from satisfice.problem import Setting
 from satisfice.service.core import Handle, Service
 from satisfice.service.endpoint import Answer, Call
@@ -25,6 +26,7 @@ from satisfice.service.schemas import (
 )
 from satisfice.studies import create_study
 from satisfice.studies.changer import signed
+from satisfice.studies.config import shown
 
 _encode = msgspec.json.Encoder().encode
 _NAME = re.compile(StudyName.__metadata__[0].pattern)  # type: ignore[attr-defined]
@@ -57,6 +59,11 @@ def make_study(service: Service, key: Key, new: NewStudy) -> Handle:
     if not key.sees(new.name):
         raise Problem("forbidden", "this key is for other studies")
     policy = new.policy if isinstance(new.policy, str) else _label(new.policy)
+    if is_place(policy):  # loading it would run a file of this machine
+        raise InvalidPolicy(
+            f"policy = {shown(policy)}; a service knows policies by their ids. Whoever runs it loads others with "
+            "SATISFICE_POLICIES"
+        )
     options = {
         name: getattr(new, name)
         for name in new.__struct_fields__
