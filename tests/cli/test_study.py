@@ -381,6 +381,9 @@ def test_what_live_traffic_needs(tmp_path: Path) -> None:
     paused = data("ask", "s")
     assert isinstance(paused, dict) and (paused["arm"], paused["reason"]) == ("large", "paused")
     assert data("resume", "s") == {"paused": False, "changed": True}
+    arms = data("arms", "s")
+    assert isinstance(arms, dict) and set(arms) == {"small", "large"}
+    assert "large" in run("arms", "s").output
     assert data("copy", "s", "t") == {"name": "t", "learned": True}
     assert data("copy", "s", "u", "--bare") == {"name": "u", "learned": False}
     for name in ("s", "t", "u"):

@@ -120,6 +120,72 @@ def test_killed_writers_lose_nothing(url: str, tmp_path: Path) -> None:
     assert audit.agrees, audit
 
 
+def use_everything_until_killed(url: str, seed: int, diary: Path) -> None:
+    """Sessions, subjects, pauses, told costs and calls of others; what was answered is noted."""
+    study = load_study("s", url)
+    rng = random.Random(seed)
+    with diary.open("a", buffering=1) as book:
+        while True:
+            deed = rng.choice(["session", "subject", "available", "record", "pause"])
+            if deed == "pause":
+                study.pause()
+                study.resume()
+            elif deed == "record":
+                key = f"call {seed} {rng.random()}"
+                made = study.record("large", 1.0, 7.5, key=key)
+                book.write(f"record {made.id} large {key}\n")
+            else:
+                whom = (
+                    {"available": ["small", "large"]}
+                    if deed == "available"
+                    else {deed: f"{deed}-{seed}-{rng.randrange(5)}"}
+                )
+                decision = study.ask(**whom)  # type: ignore[arg-type]
+                book.write(f"asked {decision.id} {decision.arm} {deed}\n")
+                study.tell(decision.id, rng.choice([0.0, 1.0]), cost=rng.choice([0.1, 3.0]))
+                book.write(f"told {decision.id} {decision.arm} {deed}\n")
+
+
+def test_nothing_around_a_study_is_lost_with_a_killed_writer(url: str, tmp_path: Path) -> None:
+    """Two writers that use all that a study has, 12 killed: what was answered is in the log, and rebuilt from it."""
+    terms = {"costs": "told", "cost_range": (0.0, 10.0), "baseline": "large", "holdout": 0.2, "budget": 50.0}
+    study = create_study("s", ARMS, sf.BestReward(0.1), storage=url, session_ttl=1800, seed=1, **terms)  # type: ignore[arg-type]
+    rng, workers = random.Random(5), []
+    for kill in range(12):
+        diary = tmp_path / f"diary-{kill}"
+        worker = FORK.Process(target=use_everything_until_killed, args=(url, kill, diary))
+        worker.start()
+        workers.append(worker)
+        wait_for(lambda: diary.exists() and diary.stat().st_size > 0)  # noqa: B023
+        if kill:
+            time.sleep(rng.uniform(0.0, 0.03))
+            victim = workers.pop(0)
+            victim.kill()
+            victim.join()
+    workers[0].kill()
+    workers[0].join()
+    study.resume()  # whoever died while it was paused
+    lines = [line.split(maxsplit=3) for file in tmp_path.glob("diary-*") for line in file.read_text().splitlines()[:-1]]
+    log = {row["id"]: row for row in study.log().iter_rows(named=True)}
+    assert {word for word, *_ in lines} == {"asked", "told", "record"}
+    for word, number, arm, what in lines:
+        row = log[int(number)]
+        assert row["arm"] == arm, (word, number)
+        assert word != "told" or row["status"] == "told"
+        assert word != "record" or (row["key"], row["reason"], row["reward"]) == (what, "recorded", 1.0)
+    keys = [row["key"] for row in log.values() if row["key"] is not None]
+    assert len(set(keys)) == len(keys)
+    assert all(row["chance"] > 0.0 for row in log.values() if row["reason"] != "recorded")
+    before = study.status()
+    assert before.spending.exploring <= 50.0 and before.control is not None
+    assert study.check().agrees
+    study.repair()
+    after = study.status()
+    assert (after.arms, after.control, after.spending) == (before.arms, before.control, before.spending)
+    copy = study.copy("t")
+    assert copy.check().agrees and copy.check().rewards == study.check().rewards  # what is open stays with the first
+
+
 def wait_for(ready: Callable[[], bool], seconds: float = 300.0) -> None:
     deadline = time.monotonic() + seconds
     while not ready():

@@ -1,4 +1,4 @@
-"""`satisfice study`: decisions that somebody else made, pauses, copies."""
+"""`satisfice study`: decisions that somebody else made, arms, pauses, copies."""
 
 from __future__ import annotations
 
@@ -74,6 +74,13 @@ def _calls(path: Path) -> list[tuple[object, ...]]:
 
 def _known(cost: object) -> float | None:
     return None if cost is None or (isinstance(cost, float) and math.isnan(cost)) else cast(float, cost)
+
+
+@app.command()
+def arms(name: str = NAME, storage: str | None = STORAGE, as_json: bool = JSON) -> None:
+    """The arms that may be served, with what one pull of each costs."""
+    found = open_study(name, storage).arms
+    done(dict(found), "\n".join(f"{arm}\t{cost:g}" for arm, cost in found.items()), as_json)
 
 
 @app.command()

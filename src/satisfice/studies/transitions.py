@@ -38,6 +38,11 @@ def moves(row: Row, outcome: Outcome, reward: float | None, cost: float | None =
     if row.outcome == Outcome.TOLD and row.reward == reward and cost in (None, row.told_cost):
         return False
     if not correct:
-        was = f"told the reward {row.reward:g}" if row.outcome == Outcome.TOLD else "abandoned"
-        raise RewardConflict(f"decision {row.id} was {was}, and is now told {reward:g}", hint=Hint.CORRECT)
+        was, now = "abandoned", f"{reward:g}"
+        if row.outcome == Outcome.TOLD:
+            was = f"told the reward {row.reward:g}"
+            if row.reward == reward:
+                was += " and no cost" if row.told_cost is None else f" and the cost {row.told_cost:g}"
+                now = f"the cost {cost:g}"
+        raise RewardConflict(f"decision {row.id} was {was}, and is now told {now}", hint=Hint.CORRECT)
     return True
