@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET
 
 from satisfice.errors import InvalidPolicy, UnknownStudy
-from satisfice.policies import is_place
+from satisfice.policies.places import is_place
 from satisfice.problem import Setting
 from satisfice.service.core import Handle, Service
 from satisfice.service.endpoint import Answer, Call
