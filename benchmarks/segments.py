@@ -24,9 +24,11 @@ import satisfice as sf
 from satisfice import proofs
 from satisfice.plots import new_figure, save
 from satisfice.policies.contract import arrange
+from satisfice.statistics import kl
 from satisfice.studies import Study, create_study
 
 CONFIDENCE = 0.95
+OFFSET = 100.0  # added to both sides of a ratio, so that worlds in which nothing is lost do not rule it
 KINDS = ("pooled", "separate", "shared")
 TWO, THREE = [0.1, 1.0], [0.1, 0.3, 1.0]
 # Of two models: the cheap one will do, or only the dear one.
@@ -116,7 +118,7 @@ def measure(chosen: list[World], horizon: int, runs: int, planned: bool) -> list
         f"\nRegret after {horizon:,} decisions, {'with' if planned else 'without'} a known horizon, mean of {runs} runs"
     )
     print(f"{'world':44s} {'pooled':>9s} {'separate':>9s} {'shared':>9s}  shared / better   wrong runs  certified")
-    rows, errors, tried = [], 0, 0
+    rows, errors, tried, clearly = [], 0, 0, 0
     for world in chosen:
         done = {
             kind: sf.simulate_segments(
@@ -125,8 +127,11 @@ def measure(chosen: list[World], horizon: int, runs: int, planned: bool) -> list
             for kind in KINDS
         }
         means = {kind: float(result.regret.mean()) for kind, result in done.items()}
-        ratios = means["shared"] / min(means["pooled"], means["separate"])
-        spread = float(done["shared"].regret.std() / math.sqrt(runs) / max(means["shared"], 1e-9))
+        better = min(("pooled", "separate"), key=means.__getitem__)
+        ratios = means["shared"] / means[better]
+        errors_of = [done[kind].regret.std() / math.sqrt(runs) / max(means[kind], 1e-9) for kind in ("shared", better)]
+        spread = math.hypot(*errors_of)
+        clearly += ratios * (1.0 - 2.0 * spread) > 1.15
         bad, certified, segments = wrong(world, done["shared"])
         errors, tried = errors + bad, tried + runs
         rows.append((world, means, ratios))
@@ -136,13 +141,67 @@ def measure(chosen: list[World], horizon: int, runs: int, planned: bool) -> list
             flush=True,
         )
     values = np.array([ratio for *_, ratio in rows])
-    print(f"shared against the better of both: geometric mean {np.exp(np.log(values).mean()):.2f}, largest "
-          f"{values.max():.2f}; above 1.15 in {int((values > 1.15).sum())} of {len(values)} worlds")  # fmt: skip
+    added = np.array([(m["shared"] + OFFSET) / (min(m["pooled"], m["separate"]) + OFFSET) for _, m, _ in rows])
+    for what, of in (("", values), (f" ({OFFSET:g} added to both)", added)):
+        print(f"shared against the better of both{what}: geometric mean {np.exp(np.log(of).mean()):.2f}, largest "
+              f"{of.max():.2f}; above 1.15 in {int((of > 1.15).sum())} of {len(of)} worlds")  # fmt: skip
+    print(f"above 1.15 by more than two standard errors: {clearly}")
+    for what in dict.fromkeys(world.name.rsplit(",", 1)[0] for world, *_ in rows):
+        part = [(m, ratio) for world, m, ratio in rows if world.name.rsplit(",", 1)[0] == what]
+        logs = {kind: np.mean([math.log(m["shared"] / m[kind]) for m, _ in part]) for kind in ("pooled", "separate")}
+        ratios_here = [ratio for _, ratio in part]
+        print(f"  {what:40s} {len(part)}: to pooled {math.exp(logs['pooled']):.3f}, to separate "
+              f"{math.exp(logs['separate']):.2f}, to the better {math.exp(np.log(ratios_here).mean()):.2f}, worst "
+              f"{max(ratios_here):.2f}")  # fmt: skip
     some = np.array([ratio for world, _, ratio in rows if world.what == "some differ"])
     print(f"where some segments differ: geometric mean {np.exp(np.log(some).mean()):.2f}; at most 0.5 in "
           f"{int((some <= 0.5).sum())} of {len(some)} worlds")  # fmt: skip
     print(f"something wrong is proved in {errors} of {tried} runs (allowed: {1 - CONFIDENCE:.0%} of them)")
     return rows
+
+
+def least(n: int, better: float, horizon: int) -> float:
+    """The least regret where all of `n` segments need the dear arm, of any policy that, wherever one of them needs no
+    dear one, stays within 1.15 times `better`.
+
+    Let it be that a segment that differs plays the cheap arm less than a share `x` of its traffic with probability
+    `miss`, at most 1.15 better / (the loss of that). Where all are alike it plays that share of it with probability
+    `luck`, at most its own regret / (the loss of that). To tell the two worlds apart so well takes
+    `kl(luck, 1 - miss) / kl(0.5, 0.85)` pulls of the cheap arm in every segment (the data-processing inequality).
+    """
+    traffic, loss, saving = horizon / n, 0.9 * DEAR[1] - DEAR[0], TWO[1] - TWO[0]
+
+    def bound(regret: float) -> float:
+        most = 0.0
+        for x in np.linspace(0.01, 0.9, 90):
+            miss = 1.15 * better / (saving * traffic * (1.0 - x))
+            luck = max(regret / n / (loss * traffic * x), 1e-12)
+            if miss + luck < 1.0:
+                most = max(most, n * loss * kl(luck, 1.0 - miss) / kl(DEAR[0], CHEAP[0]))
+        return most
+
+    low, high = 0.0, 1e6
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if bound(middle) > middle else (low, middle)
+    return high
+
+
+def frontier(sizes: tuple[int, ...], horizon: int, runs: int) -> None:
+    """What is asked of all worlds together, and what follows for one of them."""
+    print("\nAll alike and only the dear arm will do, even traffic: the least regret of any policy that stays within "
+          "1.15 of the better way wherever one segment needs no dear arm")  # fmt: skip
+    for n in sizes:
+        alike, one = make(TWO, [DEAR] * n, np.ones(n)), make(TWO, [CHEAP] + [DEAR] * (n - 1), np.ones(n))
+
+        def mean(instance: sf.SegmentedInstance, kind: str) -> float:
+            done = sf.simulate_segments(instance, sf.BestReward(0.1), horizon=horizon, runs=runs, sharing=kind, seed=2)
+            return float(done.regret.mean())
+
+        better = min(mean(one, "pooled"), mean(one, "separate"))
+        bound, pooled, shared = least(n, better, horizon), mean(alike, "pooled"), mean(alike, "shared")
+        print(f"{n:3d} segments: least {bound:6.1f} (better way where one differs: {better:6.1f}; here pooled "
+              f"{pooled:5.1f}, so {bound / pooled:4.1f} times that; shared {shared:6.1f})", flush=True)  # fmt: skip
 
 
 def picture(rows: list[tuple[World, dict[str, float], float]], path: Path) -> None:
@@ -228,6 +287,8 @@ def main() -> None:
     chosen = [world for world in worlds(sizes) if options.only in world.name]
     rows = measure(chosen, options.horizon, runs, planned=True)
     measure(chosen, options.horizon, runs, planned=False)
+    if not options.only:
+        frontier(sizes, options.horizon, runs)
     if options.out is not None:
         picture(rows, options.out)
     if options.file is not None:

@@ -260,3 +260,24 @@ def test_a_process_that_is_killed(sqlite_url: str) -> None:
     assert len(status.segments) == 31 and status.segments[0].rewards > 0  # those beyond the thirtieth are "other"
     study.tell(study.ask(segment="kind 3").id, 1.0)
     assert study.check().agrees
+
+
+def test_without_a_horizon_a_segment_plans_for_those_it_is_news_to() -> None:
+    """Its own rewards and one more, and those of the others: all of them while one arm is unknown to all, half of them
+    when 20 pulls of every arm are known."""
+    study = create_study("s", ARMS, sf.BestReward(0.1), segments=["code", "law"], seed=1)
+    study.record_many([("small", 1.0, None, None, "law")] * 60)
+    study.record_many([("small", 1.0, None, None, "code")] * 10)
+
+    def planned() -> int:
+        machine = machine_of(study)
+        machine.parts[0].decide(0.0)
+        return machine.parts[0].problem.horizon - machine.parts[0].t
+
+    assert planned() == 11 + 60
+    study.record_many([("large", 1.0, None, None, "law")] * 20)
+    assert planned() == 11 + 40
+    known = create_study("t", ARMS, sf.BestReward(0.1), segments=["code", "law"], seed=1, horizon=1_000)
+    machine = machine_of(known)
+    machine.parts[0].decide(0.0)
+    assert machine.parts[0].problem.horizon == 500

@@ -34,6 +34,8 @@ PRIOR = np.array([0.1, 0.05, 0.05, 0.05, 0.05, 0.1, 0.6])
 NEAR = 0.01
 # A lease on borrowed pulls is no longer than this share of the segment's own: its own rewards are soon looked at.
 OWN = 0.125
+# What a segment finds out is news to the others by half when the arm that is known least has so many pulls in all.
+NEWS = 20.0
 
 
 class Kin(NamedTuple):
@@ -184,6 +186,31 @@ def borrow(kin: Kin, segment: int, problem: Problem, order: Ints, pulls: Ints, t
         # The rule itself counts two pulls that nobody has seen.
         pulls[k] = max(int(lent - 1.5), 0)
         totals[k] = pulls[k] * middle
+
+
+def audience(kin: Kin, segment: int, order: Ints) -> float:
+    """The pulls of other segments that the next rewards of a segment may serve, too; `order` has the arms to choose of.
+
+    Without a horizon a rule plans for as many pulls as there were so far. A segment plans for its own, and for those of
+    the others as far as what it finds out is news to them: at the beginning the first look at an arm serves them all,
+    and none of them alone has the traffic to pay for it.
+
+    Examples
+    --------
+    >>> kin = new_kin(3, 2)
+    >>> kin.pulls[1] = [100.0, 0.0]
+    >>> audience(kin, 0, np.arange(2))
+    100.0
+    >>> kin.pulls[1] = [100.0, 20.0]
+    >>> audience(kin, 0, np.arange(2)), audience(kin, 1, np.arange(2))
+    (60.0, 0.0)
+    """
+    others, least = 0.0, math.inf
+    for k in order:
+        pulls = kin.pulls[:, k].sum()
+        others += pulls - kin.pulls[segment, k]
+        least = min(least, pulls)
+    return others * NEWS / (NEWS + least)
 
 
 def longest(t: int) -> int:

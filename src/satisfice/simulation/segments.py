@@ -23,7 +23,7 @@ from satisfice.limits import MAX_HORIZON, MAX_RUNS, MAX_SEED, whole
 from satisfice.policies import Policy, get_policy
 from satisfice.policies.compiled import compile_native, link
 from satisfice.policies.contract import SWEEP, Problem, State, arrange, learns, make_problem, new_state, sound, unsound
-from satisfice.policies.kin import Kin, borrow, longest, new_kin
+from satisfice.policies.kin import Kin, audience, borrow, longest, new_kin
 from satisfice.problem import Setting
 from satisfice.segments import SegmentedInstance
 from satisfice.simulation.engine import decide, learn, share_of, start
@@ -237,6 +237,8 @@ def play_out(
         if arm_of[s] == -2:
             if shared:
                 borrow(kin, s, mine, orders[s], lent, sums)
+                if horizons[s] == 0:
+                    mine = part_problem(problem, costs[s], 2 * t + 1 + int(audience(kin, s, orders[s])))
             for k in range(arms):
                 state.pulls[k] = int(kin.pulls[s, orders[s, k]]) + lent[k]
                 state.totals[k] = kin.totals[s, orders[s, k]] + sums[k]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from satisfice.policies.kin import CLOSENESS, Kin, borrow, follow, new_kin
+from satisfice.policies.kin import CLOSENESS, Kin, audience, borrow, follow, new_kin
 from satisfice.studies.counts import UNIT
 
 if TYPE_CHECKING:
@@ -34,6 +34,10 @@ class Kinship:
         kin = self._known()
         borrow(kin, part.number, part.problem, np.array(part.order), pulls, totals)
         return pulls, totals
+
+    def audience(self, part: StudyFields) -> int:
+        """The decisions of other parts that the next rewards of a part may serve, too."""
+        return int(audience(self._known(), part.number, np.array(part.order)))
 
     def _known(self) -> Kin:
         """The sums as they are, with what is known of who follows whom."""
