@@ -1,6 +1,7 @@
 """Worlds that change: regret against baselines and an oracle, false alarms, and how soon a change is noticed.
 
-    python benchmarks/drift.py [--runs 100] [--quick] [--part worlds|steady|alarms|delays] [--out results/drift]
+    python benchmarks/drift.py [--runs 100] [--quick] [--part worlds|steady|alarms|delays] [--policies glr-drift,...]
+        [--out results/drift]
 
 Worlds: six of 100,000 pulls (three arms, subsidized best reward), dynamic regret in units of the largest cost. The
 oracle is `glr` that begins anew, with nothing known, whenever the right arm or a cost changes, and knows how long that
@@ -15,6 +16,7 @@ import argparse
 import json
 import math
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -102,24 +104,41 @@ def delays_of(
         found[r, 0], found[r, 1] = t - at, where(memory).stamp - at
 
 
-def part_worlds(runs: int) -> dict[str, object]:
-    """Regret in the six worlds."""
+def part_worlds(runs: int, policies: tuple[str, ...], before: dict[str, dict[str, float]]) -> dict[str, object]:
+    """Regret in the six worlds; of policies that are not asked for, what was found `before`."""
     print(f"dynamic regret, mean of {runs} runs (the oracle restarts glr at every change that matters)")
     print(f"{'world':24s}" + "".join(f"{name:>18s}" for name in (*POLICIES, "oracle", "of oracle")))
     table: dict[str, dict[str, float]] = {}
     for name, world in worlds().items():
-        found = sf.simulate(world, SETTING, POLICIES, HORIZON, runs=runs, seed=0, workers=1)
-        row = {policy: float(found[policy].regret.mean()) for policy in POLICIES}
-        row["oracle"] = float(oracle(world, runs).mean())
+        found = sf.simulate(world, SETTING, policies, HORIZON, runs=runs, seed=0, workers=1)
+        new = {policy: float(found[policy].regret.mean()) for policy in policies}
+        new["oracle"] = float(oracle(world, runs).mean())
+        row = {column: (before.get(name, {}) | new)[column] for column in (*POLICIES, "oracle")}
         table[name] = row
         ratio = row["glr-drift"] / max(row["oracle"], 1e-9)
-        print(f"{name:24s}" + "".join(f"{value:18,.0f}" for value in row.values()) + f"{ratio:18.2f}", flush=True)
-    means = {
-        policy: math.exp(np.mean([math.log(row[policy] + OFFSET) for row in table.values()])) - OFFSET
-        for policy in (*POLICIES, "oracle")
-    }
-    print(f"{'geometric mean':24s}" + "".join(f"{value:18,.0f}" for value in means.values()))
-    return {"worlds": table, "geometric mean": means}
+        error = float(found["glr-drift"].regret.std() / math.sqrt(runs)) if "glr-drift" in policies else math.nan
+        print(f"{name:24s}" + "".join(f"{value:18,.0f}" for value in row.values())
+              + f"{ratio:18.2f} (standard error of glr-drift: {error:.0f})", flush=True)  # fmt: skip
+    means = {}
+    for what, offset in (("geometric mean", OFFSET), ("geometric mean, nothing added", 0.0)):
+        means[what] = {
+            policy: math.exp(np.mean([math.log(row[policy] + offset) for row in table.values()])) - offset
+            for policy in (*POLICIES, "oracle")
+        }
+        ratio = (means[what]["glr-drift"] + offset) / (means[what]["oracle"] + offset)
+        print(f"{what:24s}" + "".join(f"{value:18,.0f}" for value in means[what].values()) + f"{ratio:18.2f}")
+    return {"worlds": table, **means}
+
+
+def best_looks() -> None:
+    """What a rise of an arm that nobody plays costs at least, with the rate of looks that is best in hindsight."""
+    before, bar, half = 0.6, 0.9 * 0.95, HORIZON / 2
+    saving, loss = COSTS[1] - COSTS[0], bar - before
+    # A look ends with the first failure, at the least: 1 / (1 - mean) pulls.
+    price = loss / (1.0 - before)
+    gap = math.sqrt(2.0 * price * half / saving)
+    print(f"refuted arm rises: a look loses {price:.2f} at least and finding out late {saving:g} per pull; best is a "
+          f"look every {gap:,.0f} pulls, which costs {2.0 * math.sqrt(price * half * saving / 2.0):,.0f}")  # fmt: skip
 
 
 def part_steady(runs: int) -> dict[str, object]:
@@ -140,7 +159,8 @@ def part_steady(runs: int) -> dict[str, object]:
         table[f"{name} {alpha:g}"] = one, two
         print(f"{name + f' {alpha:g}':34s}{one:12,.0f}{two:12,.0f}{two / max(one, 1e-9):8.2f}", flush=True)
     mean = math.exp(float(np.mean(logs)))
-    print(f"{'geometric mean of ratios':58s}{mean:8.2f}  (with {OFFSET:g} added to both)")
+    print(f"{'geometric mean of ratios':58s}{mean:8.2f}  (with {OFFSET:g} added to both; the largest is "
+          f"{math.exp(max(logs)):.2f})")  # fmt: skip
     return {"steady": table, "steady mean": mean}
 
 
@@ -198,14 +218,15 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--quick", action="store_true", help="few and short runs")
     parser.add_argument("--part", choices=("worlds", "steady", "alarms", "delays"))
+    parser.add_argument("--policies", default=",".join(POLICIES), help="those to run in the worlds; others are kept")
     parser.add_argument("--out", type=Path, default=Path("results/drift"))
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     file = options.out / "numbers.json"
     numbers = json.loads(file.read_text()) if file.exists() else {}
     runs, began = 10 if options.quick else options.runs, time.perf_counter()
-    parts = {
-        "worlds": lambda: part_worlds(runs),
+    parts: dict[str, Callable[[], dict[str, object]]] = {
+        "worlds": lambda: part_worlds(runs, tuple(options.policies.split(",")), numbers.get("worlds", {})),
         "steady": lambda: part_steady(max(runs // 5, 2)),
         "alarms": lambda: part_alarms(100 if options.quick else 1_000, 100_000 if options.quick else 1_000_000),
         "delays": lambda: part_delays(runs),
@@ -213,6 +234,8 @@ def main() -> None:
     for name, work in parts.items():
         if options.part in (None, name):
             numbers |= work()
+            if name == "worlds":
+                best_looks()
             file.write_text(json.dumps(numbers, indent=1))
             print()
     if "worlds" in numbers:

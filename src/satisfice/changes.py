@@ -310,26 +310,6 @@ def where(memory: Watch) -> Change:
     return Change(n, total, head[PULLS] - n, head[TOTAL] - total, memory.stamp[best])
 
 
-def nats(memory: Watch, up: bool, least: float = 0.0) -> float:
-    """How strongly the rewards speak for a change, up or down, by a shift of at least `least`, in nats and without any
-    promise: the best of the bets on it.
-
-    Examples
-    --------
-    >>> memory = new_watch()
-    >>> begin(memory, 1000, 500.0)
-    >>> watch(memory, 4, 4.0, 0, delta=0.01)
-    False
-    >>> nats(memory, up=True) > 2.0 > nats(memory, up=False)
-    True
-    """
-    most = 1.0
-    for k in range(0 if up else SHIFTS, SHIFTS if up else ALTERNATIVES):
-        if abs(shift(k)) >= least:
-            most = max(most, memory.best[k])
-    return math.log(most)
-
-
 def _look(memory: Watch, delta: float) -> None:
     """Compute the interval, inside of what it was, and what the bets pay from now on."""
     head = memory.head

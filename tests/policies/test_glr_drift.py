@@ -10,8 +10,8 @@ import pytest
 import satisfice as sf
 from satisfice.errors import InvalidPolicy, InvalidStudy
 from satisfice.policies import get_policy
-from satisfice.policies.contract import Problem, make_problem, new_state
-from satisfice.policies.looks import gaps_of, leader_of, price_of, stake_of
+from satisfice.policies.contract import Problem, State, make_problem, new_state
+from satisfice.policies.looks import gaps_of, goes_on, leader_of, look_price, price_of, stake_of
 from satisfice.studies import create_study
 
 HORIZON = 20_000
@@ -50,6 +50,42 @@ def test_pulls_are_counted_though_the_rule_begins_anew() -> None:
     assert steady.pulls.sum(axis=1).tolist() == [10_000] * 3
 
 
+def test_after_an_alarm_other_arms_count_as_fifty_pulls() -> None:
+    policy = sf.GLRDrift()
+    p = make_problem(policy, SETTING, [1.0, 4.0, 10.0], np.arange(3), 100_000, bounded=True)
+    state, rng = new_state(policy, 3), np.random.default_rng(0)
+    policy.start(p, state)
+
+    def tell(arm: int, pulls: int, total: float) -> None:
+        state.pulls[arm] += pulls
+        state.totals[arm] += total
+        state.squares[arm] += total
+        policy.learn(p, state, arm, pulls, total, rng)
+
+    for arm, pulls in ((0, 500), (1, 200), (2, 30)):
+        tell(arm, pulls, 0.9 * pulls)
+    for _ in range(40):
+        if state.pulls[0] >= 500:
+            tell(0, 1, 0.0)
+    assert state.pulls[0] < 40 and state.totals[0] < 2.0
+    assert state.pulls[1:].tolist() == [50, 30] and state.totals[1:].tolist() == pytest.approx([45.0, 27.0])
+    assert state.squares[1:].tolist() == pytest.approx([45.0, 27.0])
+
+
+def test_squares_are_kept_in_a_world_that_changes() -> None:
+    """Of rewards of 0 and 1 they are the totals; without them a rule would take an arm that began anew for certain."""
+    seen: list[bool] = []
+
+    class Nosy(sf.GLR, register=False):
+        @staticmethod
+        def learn(problem: Problem, state: State, arm: int, pulls: int, total: float, rng: np.random.Generator) -> None:
+            seen.append(bool(np.array_equal(state.squares, state.totals)))
+
+    world = sf.Instance([0.1, 1.0], [0.5, 0.9]).changing([(50, [0.9, 0.5])], costs=[(70, [0.2, 1.0])])
+    sf.simulate(world, SETTING, Nosy(), 100, runs=1, compiled=False)
+    assert len(seen) > 5 and all(seen)
+
+
 def test_who_is_worth_a_look() -> None:
     means = np.array([0.5, 0.9, 0.95])
     best, fixed, reference = (problem(s) for s in (SETTING, sf.FixedThreshold(0.8), sf.ReferenceArm(2, 0.1)))
@@ -65,11 +101,29 @@ def test_who_is_worth_a_look() -> None:
     gaps = gaps_of(best, means, 1, 0, 1.0, 0.0)
     assert math.isinf(gaps[1]) and math.isinf(gaps[2])
     # All looks together cost no more than is allowed: 60 and a share of the rest.
-    assert 100_000 / gaps[0] * price_of(best, means, 1, 0) <= 60.0 + 1e-9
+    assert 100_000 / gaps[0] * look_price(best, means, 1, 0) <= 60.0 + 1e-9
     assert gaps_of(best, means, 1, 0, 1.0, 1e6)[0] < gaps[0]
     # Without a horizon looks become rarer, and there are never too few.
     endless = problem(SETTING, None)
     assert gaps_of(endless, means, 1, 100, 1.0, 0.0)[0] < gaps_of(endless, means, 1, 10_000, 1.0, 0.0)[0]
+
+
+def test_a_look_costs_no_more_than_is_said() -> None:
+    """Wald's identity: 4,000 looks at an arm whose mean has not changed, against the price of one. The mean number of
+    pulls is below the bound by a third or more, some 20 standard errors."""
+    rng, means = np.random.default_rng(1), np.array([0.6, 0.9, 0.95])
+    p = problem(SETTING)
+    pulls = []
+    for _ in range(4_000):
+        n, total = 1, float(rng.random() < 0.6)
+        while goes_on(0.855, n, total, 10**9, 0.6e9):
+            n, total = n + 1, total + float(rng.random() < 0.6)
+        pulls.append(n)
+    price = price_of(p, means, 1, 0)
+    assert price == pytest.approx(0.255)
+    # 0.255 times log(0.4 / 0.145) / kl(0.6, 0.855) = 0.255 x 1.0147 / 0.1933
+    assert look_price(p, means, 1, 0) == pytest.approx(0.255 * 1.0147 / 0.1933, rel=1e-3)
+    assert np.mean(pulls) * price < 0.8 * look_price(p, means, 1, 0)
 
 
 def test_baselines_forget_by_hand() -> None:

@@ -207,6 +207,52 @@ def test_a_change_in_one_segment() -> None:
     assert study.check().agrees
 
 
+def test_after_an_alarm_other_arms_count_as_fifty_rewards_for_the_rule(tmp_path: Path) -> None:
+    """Where one arm has changed, others may have: the rule is less sure of them. Means and intervals stay."""
+    url = f"sqlite:///{tmp_path / 's.db'}"
+    with create_study("s", ARMS, sf.BestReward(0.1), storage=url, seed=1) as study:
+        rng, means = np.random.default_rng(2), {"mini": 0.95, "mid": 0.96, "max": 0.97}
+        for arm, count in (("mini", 600), ("mid", 200), ("max", 80)):
+            study.record_many([(arm, float(rng.random() < means[arm])) for _ in range(count)])
+        known = {arm.name: (arm.pulls, arm.mean, arm.interval) for arm in study.status().arms}
+        study.record_many([("mini", float(rng.random() < 0.2)) for _ in range(60)])
+        study.ask()
+        (drift,) = study.status().drifts
+        assert drift.arm == "mini"
+        machine = study._ledger.look(lambda view: view.machine)
+        pulls = {machine.arms[i].name: int(n) for i, n in zip(machine.order, machine.state.pulls, strict=True)}
+        assert pulls["mid"] == pulls["max"] == 50 and pulls["mini"] < 60
+        totals = dict(zip(pulls, machine.state.totals.tolist(), strict=True))
+        assert totals["mid"] / 50 == pytest.approx(known["mid"][1], abs=1e-9)
+        status = {arm.name: (arm.pulls, arm.mean, arm.interval) for arm in study.status().arms}
+        assert all(status[name] == known[name] for name in ("mid", "max"))
+        # One more counts as one more; a correction of what the rule has forgotten leaves its sums possible.
+        study.record("mid", 0.0)
+        log = study.log()
+        for decision in log.filter(log["arm"] == "max")["id"][:70]:
+            study.tell(decision, 0.0, correct=True)
+        machine = study._ledger.look(lambda view: view.machine)
+        state = machine.state
+        assert state.pulls[1] == 51 and 0.0 <= state.totals[2] <= 50.0
+        assert study.check().agrees
+        study.repair()
+        assert study.check().agrees
+    with load_study("s", url) as again:
+        assert again._ledger.look(lambda view: view.machine).state.pulls.tolist() == state.pulls.tolist()
+
+
+def test_an_alarm_of_an_older_release_is_read_as_it_was() -> None:
+    """Its event said nothing of other arms, and the rule counted eight rewards since the change."""
+    study = create_study("s", ARMS, sf.BestReward(0.1), seed=1)
+    serve(study, {"mini": 0.95, "mid": 0.96, "max": 0.97}, 300, seed=1)
+    machine = study._ledger.look(lambda view: view.machine)
+    sums = [(arm.seen, arm.seen_total) for arm in machine.arms]
+    terms = {"decisions": 300, "since": 280, "around": 0.0, "noticed": 1.0, "before": [200, 0], "after": [20, 0]}
+    machine.drift(arm=0, **terms)  # type: ignore[arg-type]
+    assert machine.faded == [] and machine.arms[0].seen == 8
+    assert [(arm.seen, arm.seen_total) for arm in machine.arms[1:]] == sums[1:]
+
+
 def test_the_confidence_counts_every_beginning() -> None:
     """An arm that begins anew has the share of one that comes later, and one that comes after it the next."""
     study = create_study("s", ARMS, sf.BestReward(0.1), seed=1)

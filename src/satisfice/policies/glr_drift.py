@@ -13,14 +13,14 @@ from satisfice.changes import SIZE, begin, view, watch, where
 from satisfice.errors import InvalidPolicy
 from satisfice.policies.contract import SWEEP, Lease, Problem, State
 from satisfice.policies.glr import GLR
-from satisfice.policies.looks import NEVER, affordable, gaps_of, leader_of, means_of, price_of, surprised
+from satisfice.policies.looks import NEVER, RECALL, gaps_of, goal_of, goes_on, leader_of, means_of, price_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 inner_start, inner_decide, inner_learn = GLR.start, GLR.decide, GLR.learn
 # A lease is handed out in pieces of so many pulls, so that a change is noticed inside of it.
-PIECE = 16
+PIECE = 8
 # Whether a look is due is asked after so many pulls at most.
 SOON = 256
 
@@ -34,16 +34,17 @@ class Own(NamedTuple):
     left: Ints  # (1,) and what is left of it
     asked: Ints  # (1,) when to ask for looks again
     changes: Ints  # (1,) alarms so far
-    looking: Ints  # (1,) whether the last lease was a look
-    spent: Floats  # (1,) what looks have cost, by the means at that time,
-    rest: Floats  # (1,) and what all else has
+    looking: Ints  # (1,) one more than the arm of the last lease, if it was a look; else 0
+    before: Ints  # (1,) the pulls of that arm before the look,
+    total: Floats  # (1,) and their total
+    lost: Floats  # (1,) what all but looks has cost, by the means at that time
 
 
 def parts_of(problem: Problem, state: State) -> tuple[State, Own, Floats]:
     """The state of GLR, what the rule remembers besides, and the watches."""
     arms = len(problem.costs)
     ints, floats = state.ints, state.floats
-    i, f = len(ints) - 2 * arms - 5, len(floats) - SIZE * arms - 2
+    i, f = len(ints) - 2 * arms - 6, len(floats) - SIZE * arms - 2
     own = Own(
         ints[i : i + arms],
         ints[i + arms : i + 2 * arms],
@@ -52,6 +53,7 @@ def parts_of(problem: Problem, state: State) -> tuple[State, Own, Floats]:
         ints[i + 2 * arms + 2 : i + 2 * arms + 3],
         ints[i + 2 * arms + 3 : i + 2 * arms + 4],
         ints[i + 2 * arms + 4 : i + 2 * arms + 5],
+        ints[i + 2 * arms + 5 : i + 2 * arms + 6],
         floats[f + SIZE * arms : f + SIZE * arms + 1],
         floats[f + SIZE * arms + 1 : f + SIZE * arms + 2],
     )
@@ -63,8 +65,9 @@ class GLRDrift(GLR):
     """GLR, with a test for a change of every arm's mean and looks at arms that are passed over.
 
     The rewards of every arm are watched (`satisfice.changes`). After an alarm the arm begins anew, with the rewards
-    since the change, and GLR goes on from there. Arms that are passed over and might have become better are looked at
-    now and then (`satisfice.policies.looks`), as often as is best for an assumed number of changes, at a bounded price.
+    since the change, and what is known of the others counts as `RECALL` pulls at most: where one has changed, others
+    may have. GLR goes on from there. Arms that are passed over and might have become better are looked at now and then
+    (`satisfice.policies.looks`), as often as is best for an assumed number of changes, at a bounded price.
 
     Parameters
     ----------
@@ -86,6 +89,7 @@ class GLRDrift(GLR):
     alarm: float = 0.01
 
     id = "glr-drift"
+    version = GLR.version + 1
     changing = True
     summary = "glr that notices when the mean of an arm changes, and looks at arms that it passes over"
     bounded_only = True
@@ -100,7 +104,7 @@ class GLRDrift(GLR):
 
     def memory(self, arms: int) -> tuple[int, int]:
         ints, floats = super().memory(arms)
-        return ints + 2 * arms + 5, floats + SIZE * arms + 2
+        return ints + 2 * arms + 6, floats + SIZE * arms + 2
 
     @staticmethod
     def start(problem: Problem, state: State) -> None:
@@ -111,9 +115,11 @@ class GLRDrift(GLR):
 
     @staticmethod
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
-        inner, own, watches = parts_of(problem, state)
-        arm = look(problem, state, own, watches, t) if problem.params.changes > 0 else -1
-        own.looking[0] = arm >= 0
+        inner, own, _ = parts_of(problem, state)
+        arm = look(problem, state, own, t) if problem.params.changes > 0 else -1
+        if arm < 0 and own.looking[0] > 0:  # what a look has found out may change the choice
+            own.left[0] = 0
+        own.looking[0] = arm + 1
         if arm >= 0:
             own.last[arm] = t + 1
             return arm, 1
@@ -132,12 +138,9 @@ class GLRDrift(GLR):
         inner, own, watches = parts_of(problem, state)
         inner_learn(problem, inner, arm, pulls, total, rng)
         arms = len(problem.costs)
-        means = means_of(state.pulls, state.totals)
-        lost = pulls * price_of(problem, means, leader_of(problem, means), arm)
-        if own.looking[0]:
-            own.spent[0] += lost
-        else:
-            own.rest[0] += lost
+        if not own.looking[0]:
+            means = means_of(state.pulls, state.totals)
+            own.lost[0] += pulls * price_of(problem, means, leader_of(problem, means), arm)
         born = own.born[arm]
         share = 0.95 / arms if born == 0 else 0.3 / (math.pi * born) ** 2
         memory = view(watches, arm)
@@ -148,29 +151,36 @@ class GLRDrift(GLR):
             begin(memory)
             own.changes[0] += 1
             own.born[arm] = own.changes[0]
-            own.left[0] = own.asked[0] = 0
+            own.left[0] = own.asked[0] = own.looking[0] = 0
+            for k in range(arms):
+                if k != arm and state.pulls[k] > RECALL:
+                    kept = RECALL / state.pulls[k]
+                    state.pulls[k] = RECALL
+                    state.totals[k] *= kept
+                    state.squares[k] *= kept
             inner.ints[:] = 0
             inner.floats[:] = 0.0
             inner_start(problem, inner)
 
 
-def look(problem: Problem, state: State, own: Own, watches: Floats, t: int) -> int:
+def look(problem: Problem, state: State, own: Own, t: int) -> int:
     """The arm that should be looked at now; -1: none."""
     if t < own.asked[0]:
         return -1
     means = means_of(state.pulls, state.totals)
     leader = leader_of(problem, means)
-    gaps = gaps_of(problem, means, leader, t, problem.params.changes, own.rest[0])
-    rich = affordable(own.spent[0], own.rest[0])
+    gaps = gaps_of(problem, means, leader, t, problem.params.changes, own.lost[0])
+    begun = int(own.looking[0]) - 1
+    if begun >= 0 and gaps[begun] < NEVER:
+        n, total = state.pulls[begun] - own.before[0], state.totals[begun] - own.total[0]
+        if goes_on(goal_of(problem, means, begun), n, total, own.before[0], own.total[0]):
+            return begun
     soonest = t + SOON
     for k in range(len(problem.costs)):
-        if k == leader or state.pulls[k] == 0:
-            continue
-        if surprised(problem, means, leader, k, view(watches, k), rich):
-            return k
-        if rich and gaps[k] < NEVER:
+        if gaps[k] < NEVER and state.pulls[k] > 0:
             due = own.last[k] + int(gaps[k])
             if due <= t:
+                own.before[0], own.total[0] = state.pulls[k], state.totals[k]
                 return k
             soonest = min(soonest, due)
     own.asked[0] = soonest

@@ -1,15 +1,14 @@
 """Looks at arms that are passed over: how often, so that a change is found out at a bounded price. Plain code.
 
-An arm that nobody plays may have changed. With `n` pulls between two looks at it, looking costs `p / n` per pull, where
-`p` is what a pull of it loses now; a change that would save, or is losing, `b` per pull goes unnoticed for some looks,
-and costs in proportion to `n b`. For `changes` changes in `T` pulls, spread over the arms, the sum of both is least
-where `n = sqrt(p T arms / (EAGER changes b))`. Without a horizon `T` is four times the pulls so far, which spends as
-much up to any time as the horizon would have. And looks are so rare at least that they cost no more in `T` pulls than
-`FREE` and a share of what all else has cost.
-
-When a look is a surprise, the next one follows at once, as long as the bets on a change that matters stand above
-`SURPRISE` nats (`satisfice.changes.nats`), and above `SURE` nats where looks have cost all that they may. So a change
-costs some looks that are far between, and then some in a row.
+An arm that nobody plays may have changed. A look at it is a test: of the mean that it had against the one at which the
+choice would change (`turning_point`), which goes on as long as its rewards speak for the change. While nothing has
+changed, it takes at most `step / kl` pulls in expectation (Wald's identity), with `kl` the nats of one reward and
+`step` the largest that one reward can speak against the change; so a look has the price `p`, that many times what a
+pull of the arm loses now. With `n` pulls between two looks, looking costs `p / n` per pull, and a change that would
+save, or is losing, `b` per pull goes unnoticed for `n / 2` pulls. For `changes` changes in `T` pulls, spread over the
+arms, the sum of both is least where `n = sqrt(2 p T arms / (changes b))`. Without a horizon `T` is four times the pulls
+so far, which spends as much up to any time as the horizon would have. And looks are so rare at least that they cost no
+more in `T` pulls than `FREE` and a share of what all else has cost.
 """
 
 from __future__ import annotations
@@ -19,17 +18,18 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from satisfice.changes import Watch, nats
 from satisfice.policies.contract import Problem
+from satisfice.policies.kin import turning_point
+from satisfice.statistics import kl
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 NEVER = 1 << 60
-EAGER = 2.0
-SURPRISE, SURE = 1.5, 4.0
-# Looks are at least so far apart, unless one was a surprise.
-NEAREST = 40.0
+# Looks are at least so far apart.
+NEAREST = 10.0
+# After an alarm what is known of other arms counts as so many rewards at most: where one has changed, others may have.
+RECALL = 50
 # What looks may cost in all, in units of reward, and that as a share of what all else has cost.
 FREE, SHARE = 60.0, 0.1
 
@@ -102,6 +102,41 @@ def stake_of(problem: Problem, means: Floats, leader: int, k: int) -> float:
     return float(stake)
 
 
+def goal_of(problem: Problem, means: Floats, k: int) -> float:
+    """The mean of arm `k` that a look at it looks for: where the choice would change.
+
+    Examples
+    --------
+    >>> from satisfice import BestReward
+    >>> from satisfice.policies import get_policy
+    >>> from satisfice.policies.contract import make_problem
+    >>> problem = make_problem(get_policy("glr"), BestReward(0.1), [1, 4, 10], np.arange(3), 100_000, bounded=True)
+    >>> round(goal_of(problem, np.array([0.5, 0.9, 0.95]), 0), 3)
+    0.855
+    """
+    return min(max(turning_point(problem, means, k), 0.001), 0.999)
+
+
+def look_price(problem: Problem, means: Floats, leader: int, k: int) -> float:
+    """What a look at arm `k` is expected to lose while nothing has changed, at most, in units of reward.
+
+    Examples
+    --------
+    A pull of the first arm loses 0.355. A look for 0.855 is over after 2.9 pulls:
+
+    >>> from satisfice import BestReward
+    >>> from satisfice.policies import get_policy
+    >>> from satisfice.policies.contract import make_problem
+    >>> problem = make_problem(get_policy("glr"), BestReward(0.1), [1, 4, 10], np.arange(3), 100_000, bounded=True)
+    >>> round(look_price(problem, np.array([0.5, 0.9, 0.95]), 1, 0), 2)
+    1.25
+    """
+    m, goal = means[k], goal_of(problem, means, k)
+    step = math.log((1.0 - m) / (1.0 - goal)) if goal > m else math.log(m / goal)
+    pulls = max(step / max(kl(m, goal), 1e-6), 1.0)
+    return float(pulls * max(price_of(problem, means, leader, k), 0.001))
+
+
 def gaps_of(problem: Problem, means: Floats, leader: int, t: int, changes: float, lost: float) -> Floats:
     """Pulls between two looks at each arm, where `lost` is what all else has cost; infinite where none is worth it.
 
@@ -112,7 +147,7 @@ def gaps_of(problem: Problem, means: Floats, leader: int, t: int, changes: float
     >>> from satisfice.policies.contract import make_problem
     >>> problem = make_problem(get_policy("glr"), BestReward(0.1), [1, 4, 10], np.arange(3), 100_000, bounded=True)
     >>> gaps_of(problem, np.array([0.5, 0.9, 0.95]), 1, 0, 1.0, 0.0).round().tolist()
-    [592.0, inf, inf]
+    [2088.0, inf, inf]
     """
     arms = len(means)
     span = float(problem.horizon) if problem.horizon > 0 else 4.0 * (t + 100.0)
@@ -125,23 +160,26 @@ def gaps_of(problem: Problem, means: Floats, leader: int, t: int, changes: float
     gaps = np.full(arms, math.inf)
     for k in range(arms):
         if stakes[k] > 0.0:
-            price = max(price_of(problem, means, leader, k), 0.01)
-            best = math.sqrt(price * span * eyed / (EAGER * changes * stakes[k]))
+            price = look_price(problem, means, leader, k)
+            best = math.sqrt(2.0 * price * span * eyed / (changes * stakes[k]))
             gaps[k] = max(best, price * span * eyed / (FREE + SHARE * lost), NEAREST)
     return gaps
 
 
-def affordable(spent: float, lost: float) -> bool:
-    """Whether looks that have cost so much may cost more, where all else has cost `lost`."""
-    return spent <= FREE + SHARE * lost
+def goes_on(goal: float, pulls: float, total: float, before: float, sum_before: float) -> bool:
+    """Whether a look goes on: its rewards, `pulls` with this total, speak for a mean of `goal`, however little, and not
+    for the mean of those before it; and they are no more than those before it, else the sums speak for themselves.
 
+    Examples
+    --------
+    Of 100 rewards 50 were successes. One more is a reason to go on, one of each is none:
 
-def surprised(problem: Problem, means: Floats, leader: int, k: int, memory: Watch, rich: bool) -> bool:
-    """Whether the last looks at arm `k` speak for a change that matters."""
-    enough = SURPRISE if rich else SURE
-    bar, mean = bar_of(problem, means), means[k]
-    if problem.costs[k] < problem.costs[leader] and mean < bar:
-        top = min(bar, 0.999)
-        need = math.log(top / (1.0 - top)) - math.log(mean / (1.0 - mean))
-        return nats(memory, True, 0.5 * need) > enough
-    return max(nats(memory, True, 0.8), nats(memory, False, 0.8)) > enough
+    >>> goes_on(0.855, 1, 1.0, 100, 50.0), goes_on(0.855, 2, 1.0, 100, 50.0)
+    (True, False)
+    >>> goes_on(0.855, 3, 3.0, 2, 1.0)
+    False
+    """
+    if pulls > before:
+        return False
+    m = (sum_before + 1.0) / (before + 2.0)
+    return total * math.log(goal / m) + (pulls - total) * math.log((1.0 - goal) / (1.0 - m)) > 0.0

@@ -35,9 +35,12 @@ class Pieces(NamedTuple):
     probabilities: Floats  # (pieces, arms, levels)
 
 
-def draw_over(pieces: Pieces, k: int, arm: int, t: int, end: int, arms: int, rng: np.random.Generator) -> float:
-    """The sum of the rewards of arm `k` in the pulls from `t` to `end` of a lease of `arm` that began at `t`."""
-    total = 0.0
+def draw_over(
+    pieces: Pieces, k: int, arm: int, t: int, end: int, arms: int, rng: np.random.Generator
+) -> tuple[float, float]:
+    """The sum of the rewards of arm `k`, and that of their squares, in the pulls from `t` to `end` of a lease of `arm`
+    that began at `t`."""
+    total, squares = 0.0, 0.0
     here = t
     piece = int(np.searchsorted(pieces.times, t, side="right")) - 1
     while here < end:
@@ -49,10 +52,12 @@ def draw_over(pieces: Pieces, k: int, arm: int, t: int, end: int, arms: int, rng
             world = World(
                 pieces.model, pieces.means[piece], pieces.sigma, pieces.values, pieces.probabilities[piece], False
             )
-            total += draw(world, k, pulls, rng)[0]
+            more = draw(world, k, pulls, rng)
+            total += more[0]
+            squares += more[1]
         here = following
         piece += 1
-    return total
+    return total, squares
 
 
 def run_over(
@@ -85,10 +90,11 @@ def run_over(
         for k in range(0 if sweep else arm, arms if sweep else arm + 1):
             share = share_of(k, arm, end - t, arms)
             if share > 0:
-                total = draw_over(pieces, k, arm, t, end, arms, rng)
+                total, squares = draw_over(pieces, k, arm, t, end, arms, rng)
                 done[k] += share
                 state.pulls[k] += share
                 state.totals[k] += total
+                state.squares[k] += squares
                 learn(problem, state, k, share, total, rng)
         t = end
     for k in range(arms):
@@ -166,10 +172,10 @@ class Course:
         """One run: pulls of every arm, and both regret curves, (2, checkpoints), in the caller's order."""
         counts = np.zeros((len(self.marks), self.arms), dtype=np.int64)
         pulls, totals = np.zeros(self.arms, dtype=np.int64), np.zeros(self.arms)
-        known, mark = np.zeros(self.arms, dtype=np.int64), 0
+        known, squares, mark = np.zeros(self.arms, dtype=np.int64), np.zeros(self.arms), 0
         for order, problem, worlds, marks in self.parts:
             state = new_state(self.policy, len(order))
-            state.pulls[:], state.totals[:] = known[order], totals[order]
+            state.pulls[:], state.totals[:], state.squares[:] = known[order], totals[order], squares[order]
             record = np.zeros((len(marks), len(order)), dtype=np.int64)
             done = self.engine(problem, state, worlds, int(worlds.times[0]), marks, record, rng)
             if done < marks[-1]:
@@ -177,7 +183,7 @@ class Course:
             counts[mark : mark + len(marks)] = pulls
             counts[mark : mark + len(marks), order] += record
             pulls, mark = counts[mark + len(marks) - 1], mark + len(marks)
-            known[order], totals[order] = state.pulls, state.totals
+            known[order], totals[order], squares[order] = state.pulls, state.totals, state.squares
         steps = np.diff(counts, axis=0, prepend=0)
         curves = np.cumsum((steps[:, None, :] * self.gaps).sum(axis=2), axis=0).T
         return pulls, curves[:, self.kept]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from satisfice.errors import Hint, InvalidStudy, StudyClosed
+from satisfice.policies.looks import RECALL
 from satisfice.studies.config import check_cost, check_text
 from satisfice.studies.counts import units
 from satisfice.studies.evidence import judge, plain
@@ -206,6 +207,7 @@ class StudyChanger(StudyReader):
                     "noticed": now,
                     "before": [int(change.pulls_before), units(change.total_before)],
                     "after": [int(change.pulls), units(change.total)],
+                    "faded": _faded(part, i),
                 }
                 tx.add_event(part.event("drift", data, now))
                 part.news = part.patience
@@ -214,6 +216,17 @@ class StudyChanger(StudyReader):
 
     def _ended(self) -> StudyClosed:
         return StudyClosed(f"the study {self.name!r} was ended", hint=Hint.REOPEN)
+
+
+def _faded(part: Machine, changed: int) -> list[list[int]]:
+    """Rewards of the other arms, and their sums, that a rule counts no more: where one arm has changed, others may
+    have, and what is known of them counts as `RECALL` rewards at most."""
+    off = []
+    for i, arm in enumerate(part.arms):
+        excess = arm.seen - RECALL
+        if i != changed and excess > 0:
+            off.append([i, excess, arm.seen_total * excess // arm.seen])
+    return off
 
 
 def _counted(machine: Machine) -> dict[str, object]:

@@ -68,6 +68,7 @@ class StudyFields:
         self.archived = 0  # decisions up to this one are in an archive
         self.changes = 0  # how often rewards of an arm have changed
         self.drifts: list[dict[str, object]] = []  # the last of these events
+        self.faded: list[list[int]] = []  # arms, their rewards and sums that the rule counts no more since the last
         self.frontier: Frontier = Frontier() if whole is None else whole.frontier
         # Notes for speed, no part of the state: every decision up to `scanned` is settled or expired, and the next
         # expires at `due` (nan: not known); rewards since verdicts were looked at, and how many there are to be
@@ -187,6 +188,11 @@ class StudyFields:
         for k, i in enumerate(self.order):
             self._state.pulls[k] = self.arms[i].seen
             self._state.totals[k] = self.arms[i].seen_total / UNIT
+        for i, pulls_off, total_off in () if learns(self.config.policy) else self.faded:
+            k = self.rank[i]
+            if k >= 0:
+                self._state.pulls[k] = max(self._state.pulls[k] - pulls_off, 0)
+                self._state.totals[k] = min(max(self._state.totals[k] - total_off / UNIT, 0.0), self._state.pulls[k])
         if self.borrows:
             pulls, totals = self.whole.kinship.lend(self)
             self._state.pulls[:] += pulls

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from satisfice.errors import Hint, InvalidStudy
+from satisfice.policies.looks import RECALL
 from satisfice.studies.config import check_cost, check_name
 from satisfice.studies.counts import UNIT, Arm, Group, Progress
 from satisfice.studies.fields import Facts, StudyFields
@@ -13,7 +14,7 @@ from satisfice.studies.records import Event
 
 # So many changes of rewards are remembered in the state; all are in the log.
 MOST_DRIFTS = 20
-# Rewards since a change, from before it was noticed, are so many at most for a rule: it is to prove its choice anew.
+# Rewards since a change, from before it was noticed, were so many at most for a rule once; now they are `RECALL`.
 MOST_HEAD = 8
 
 
@@ -88,13 +89,16 @@ class StudyEvents(StudyFields):
         noticed: float,
         before: Sequence[int],
         after: Sequence[int],
+        faded: Sequence[Sequence[int]] | None = None,
     ) -> None:
         """The rewards of an arm changed, probably with decision `since`, at the time `around`; noticed after so many
-        decisions. `before` and `after` are rewards and their sum, in units, as far as they were known by then.
+        decisions. `before` and `after` are rewards and their sum, in units, as far as they were known by then. `faded`
+        are rewards of other arms, and their sum, that the rule counts no more (studies of long ago have none).
 
         What was proved of the arm, or by it, is of another time.
         """
-        record, kept = self.arms[arm], min(after[0], MOST_HEAD)
+        record, kept = self.arms[arm], min(after[0], MOST_HEAD if faded is None else RECALL)
+        self.faded = [list(item) for item in faded or ()]
         record.begin_anew(decisions, kept, after[1] * kept // max(after[0], 1), self._later())
         self.changes += 1
         self.drifts = [

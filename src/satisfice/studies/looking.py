@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from satisfice.changes import new_watch
-from satisfice.policies.looks import NEVER, affordable, gaps_of, leader_of, means_of, price_of, surprised
+from satisfice.policies.contract import Problem
+from satisfice.policies.looks import NEVER, Floats, gaps_of, goal_of, goes_on, leader_of, means_of, price_of
+from satisfice.studies.counts import UNIT
 
 if TYPE_CHECKING:
     from satisfice.studies.machine import Machine
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 CHANGES = 1.0
 # Whether a look is due is asked after so many decisions at most.
 SOON = 64
+# And so many while the reward of a look is outstanding.
+WAIT = 8
 
 
 class Looking:
@@ -27,39 +30,58 @@ class Looking:
         self.machine = machine
         self.last: dict[int, int] = {}  # per arm: how many decisions there were when it was asked for last
         self.following = 0  # after how many decisions a look may be due
-        self.spent = 0.0  # what looks have cost, by the means at that time
+        self.found = False  # whether a look that went on is over since the rule was asked: it may choose otherwise now
+        self.begun: tuple[int, int, int] | None = None  # the arm of a look that may go on; its rewards and sum before
 
     def due(self) -> int | None:
         """The arm that should be looked at with the next decision."""
         machine = self.machine
         if machine.decisions < self.following:
             return None
-        problem, state = machine.problem, machine.state
+        state = machine.state
+        # A segment plans for others, too; its looks do not.
+        problem = machine.problem._replace(horizon=machine.horizon or 0)
         means = means_of(state.pulls, state.totals)
         leader = leader_of(problem, means)
         lost = sum(int(n) * price_of(problem, means, leader, k) for k, n in enumerate(state.pulls))
         gaps = gaps_of(problem, means, leader, machine.t, CHANGES, lost)
-        rich, soonest = affordable(self.spent, lost - self.spent), machine.decisions + SOON
+        soonest = machine.decisions + SOON
+        if self.begun is not None:
+            if machine.arms[self.begun[0]].outstanding > 0:
+                soonest = machine.decisions + WAIT
+            elif self._goes_on(problem, means, gaps):
+                return self.begun[0]
+            else:
+                self.found = self.found or machine.arms[self.begun[0]].seen > self.begun[1] + 1
+                self.begun = None
         for k, i in enumerate(machine.order):
             arm = machine.arms[i]
-            if k == leader or not arm.seen or i in machine.resting or gaps[k] >= NEVER:
+            if not arm.seen or i in machine.resting or gaps[k] >= NEVER:
                 continue
-            # What was asked for is waited for, before one more is asked for because of a surprise.
-            surprise = arm.pending <= 0 and surprised(problem, means, leader, k, arm.watch or new_watch(), rich)
             due = self.last.get(i, 0) + int(gaps[k])
-            if surprise or (rich and due <= machine.decisions):
-                self.spent += price_of(problem, means, leader, k)
+            if due <= machine.decisions:
+                self.begun = i, arm.seen, arm.seen_total
                 return i
             soonest = min(soonest, max(due, machine.decisions + 1))
         self.following = soonest
         return None
 
+    def _goes_on(self, problem: Problem, means: Floats, gaps: Floats) -> bool:
+        """Whether the look that was begun, whose rewards have all come, goes on."""
+        i, before, sum_before = cast("tuple[int, int, int]", self.begun)
+        arm, k = self.machine.arms[i], self.machine.rank[i]
+        n = arm.seen - before
+        if k < 0 or i in self.machine.resting or gaps[k] >= NEVER or n <= 0:
+            return False
+        total = min(max((arm.seen_total - sum_before) / UNIT, 0.0), float(n))
+        return goes_on(goal_of(problem, means, k), n, total, before, sum_before / UNIT)
+
     def to_dict(self) -> list[object]:
         """The notes as plain data."""
-        return [self.spent, *(list(item) for item in self.last.items())]
+        return [0.0, *(list(item) for item in self.last.items())]
 
     def from_dict(self, data: object) -> None:
         """The notes from the data of `to_dict`."""
         if data:
-            self.spent, *pairs = cast("list[object]", data)  # type: ignore[assignment]
+            _, *pairs = cast("list[object]", data)  # what looks had cost, once
             self.last = dict(cast("list[tuple[int, int]]", pairs))

@@ -67,7 +67,7 @@ class Machine(StudyState):
     def lease_due(self) -> bool:
         """Whether the rule must be asked before the next decision."""
         lease = self.lease
-        if not lease.pulls:
+        if not lease.pulls or (self.looking is not None and self.looking.found):
             return True
         if lease.arm != SWEEP:
             arm = self.arms[lease.arm]
@@ -123,9 +123,14 @@ class Machine(StudyState):
         told = self.config.costs == "told"
         if told and self.seen != self.order:
             self.ints = None
-        if self.whole is not self:
-            self.problem = self.problem._replace(horizon=self.horizon or 0)
+        if self.looking is not None:
+            self.looking.found = False
         state, rng, t = self.state, self._random(), self.t
+        if self.whole is not self:
+            horizon = self.horizon or 0
+            if not horizon and self.borrows:
+                horizon = 2 * t + 1 + self.whole.kinship.audience(self)
+            self.problem = self.problem._replace(horizon=horizon)
         anew = (learns(self.config.policy) and self.corrections != self.lease.corrections) or self.committed
         if self.ints is None or len(self.ints) != state.ints.size or len(self.floats) != state.floats.size:
             anew = True

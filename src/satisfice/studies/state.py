@@ -42,6 +42,7 @@ PLAIN = (
     "archived",
     "changes",
     "drifts",
+    "faded",
 )
 
 
