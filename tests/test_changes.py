@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 
 import numpy as np
 import pytest
@@ -19,11 +20,13 @@ from satisfice.changes import (
     Watch,
     begin,
     feed,
+    feed_each,
     insert,
     limit,
     new_watch,
     release,
     replace,
+    safe,
     shift,
     stakes,
     view,
@@ -189,3 +192,38 @@ def test_every_reward_a_success_and_then_none() -> None:
 def test_memory_is_some_hundred_numbers() -> None:
     assert sum(len(part) for part in new_watch()) == SIZE < 200
     assert isinstance(view(np.zeros(3 * SIZE), 2), Watch)
+
+
+@pytest.mark.parametrize("delta", [0.2, 0.01, 1e-4])
+def test_rewards_that_wait_are_watched_as_if_one_by_one(delta: float) -> None:
+    """Alarms come with the same reward and say the same; in between every number is equal to the last bit."""
+    waited = alarms = 0
+    for seed in range(40):
+        rng = random.Random(seed)
+        one, many = new_watch(), new_watch()
+        means, at = (rng.random(), rng.random()), rng.randrange(400)
+        rewards: list[float] = []
+        stamps: list[float] = []
+        room = 0
+        for t in range(800):
+            reward = float(rng.random() < means[t >= at])
+            if seed % 4 == 0:
+                reward *= rng.random()  # ratings, not only 0 and 1
+            alarm = feed(one, reward, t, delta)
+            rewards.append(reward)
+            stamps.append(t)
+            early = rng.random() < 0.01  # somebody looks
+            if len(rewards) <= room and not early:
+                assert not alarm
+                waited += 1
+                continue
+            early = len(rewards) <= room
+            assert feed_each(many, rewards, stamps, delta) == alarm
+            assert one == many
+            if alarm:
+                alarms += 1
+                assert where(one) == where(many)
+                break
+            rewards, stamps, room = [], [], 0 if early else safe(many, delta)
+    assert waited > 2000
+    assert alarms > 5

@@ -10,10 +10,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from satisfice.changes import Change, Watch
+from satisfice.changes import Change, Watch, feed_each, new_watch
 
 UNIT = 1 << 80
 # The share of the allowed error that is kept for arms that come later.
@@ -161,12 +159,32 @@ class Counts:
 class Arm(Counts):
     """An arm with its counts, and notes, which are no part of them, about whether its rewards have changed."""
 
-    __slots__ = ("alarm", "promise", "watch")
+    __slots__ = ("alarm", "behind", "memory", "promise", "safe", "stamps")
 
     def __post_init__(self) -> None:
-        self.watch: Watch | None = None
+        self.memory: Watch | None = None
         self.alarm: Change | None = None  # they have, and nobody has said so yet
         self.promise = 0.0  # the probability of a false alarm; 0: nobody watches
+        # Rewards, in units, and their decisions, that are still to be watched; so many may wait.
+        self.behind: list[int] = []
+        self.stamps: list[float] = []
+        self.safe = 0
+
+    @property
+    def watch(self) -> Watch | None:
+        """What is remembered of all rewards, in time; None before the first."""
+        if self.behind:
+            self.memory = self.memory or new_watch()
+            self.catch_up(self.memory)
+            self.safe = 0
+        return self.memory
+
+    def catch_up(self, memory: Watch) -> bool:
+        """Watch the rewards that have waited; whether they have changed."""
+        changed = feed_each(memory, [reward / UNIT for reward in self.behind], self.stamps, self.promise)
+        self.behind.clear()
+        self.stamps.clear()
+        return changed
 
 
 @dataclass(slots=True)

@@ -61,6 +61,7 @@ class StudyFields:
         # What a reward counts, in units.
         self.units_of: Callable[[float], int] = lru_cache(maxsize=1024)(lambda reward: units(config.scale(reward)))
         self._groups = whole is None and config.baseline is not None
+        self.simple = False  # whether there is nothing but leases and rewards to think of, as of the last event
         self.guarded = config.budget is not None or config.holdout > 0  # not every decision is the policy's own choice
         self.corrections = 0  # entries that replaced a counted reward
         self.facts: Facts = []  # what is proved, as of the last look

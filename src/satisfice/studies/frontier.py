@@ -53,7 +53,7 @@ class Frontier:
             if arm.promise and amend(arm, old, new):
                 self.alarms.append(arm)
 
-    def _pass(self, arm: Arm, decision: int, counted: int) -> None:
+    def count(self, arm: Arm, decision: int, counted: int) -> None:
         """Count a reward that is settled, with all before it."""
         if decision > arm.changed:
             arm.sure_pulls += 1
@@ -67,7 +67,7 @@ class Frontier:
         while following in ahead:
             arm, counted = ahead.pop(following)
             if counted is not None:
-                self._pass(arm, following, counted)
+                self.count(arm, following, counted)
             self.last = following
             following += 1
         return following <= self.read
@@ -104,7 +104,7 @@ class Frontier:
                 return
             settled = self.ahead.pop(following, None)
             if settled is not None and settled[1] is not None:
-                self._pass(settled[0], following, settled[1])
+                self.count(settled[0], following, settled[1])
             self.last = following
 
     @staticmethod

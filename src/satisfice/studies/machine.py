@@ -47,6 +47,25 @@ class Machine(StudyState):
         self._rule = type(config.policy)
         self._next_look = 0  # at the order by cost, once so many costs were told
         super().__init__(config, whole)
+        self._look_simple()
+
+    def happen(self, event: Event) -> None:
+        """Carry out an event."""
+        super().happen(event)
+        self._look_simple()
+
+    def _load(self, data: Mapping[str, object], waiting: object) -> None:
+        super()._load(data, waiting)
+        self._look_simple()
+
+    def _look_simple(self) -> None:
+        """Whether every decision is a pull of a lease and every entry a reward of a known cost: all that is thought of
+        besides is fixed from the beginning, or changed by events."""
+        config = self.config
+        never = config.segments or config.drift == "adapt" or config.costs == "told" or self.guarded or self._groups
+        waits = config.expire_after is not None or config.mature_after is not None
+        now = self.ended or self.paused or self.resting or self.parts
+        self.simple = not (never or waits or now)
 
     # The lease
 
@@ -191,6 +210,25 @@ class Machine(StudyState):
         return self.order if self.seen is None else self.seen
 
     # Which arm
+
+    @property
+    def plainly(self) -> int:
+        """The arm of the next pull of the lease, where there is nothing else to think of, nearly always; else -1."""
+        lease, waiting, corrections = self.lease, self.waiting, self.corrections
+        if (
+            self.simple
+            and self.version == self._rule.version
+            and lease.arm >= 0
+            and lease.handed < lease.pulls
+            and self.news < self.patience
+            and corrections == self.facts_corrections
+            and corrections == lease.corrections
+            and not (waiting.silent or waiting.extras or waiting.missed or self.frontier.alarms)
+        ):
+            arm = self.arms[lease.arm]
+            if arm.pulls - arm.known_pulls < lease.pulls:
+                return lease.arm
+        return -1
 
     @property
     def wanted(self) -> int | None:

@@ -79,6 +79,35 @@ class StudyState(StudyEvents):
             lease.handed += row.reason in OF_LEASE and lease.pulls > 0
         self.waiting.asked(row)
 
+    def pull(self, arm: int) -> None:
+        """What `ask` does with the next pull of the lease, for nobody in particular, of a study that is `simple`."""
+        record, frontier, number = self.arms[arm], self.frontier, self.decisions + 1
+        record.asked += 1
+        record.spent += units(record.cost)
+        if frontier.read == self.decisions:
+            frontier.read = number
+        self.decisions = self.waiting.last = number
+        self.lease.handed += 1
+
+    def reward(self, arm: int, number: int, reward: float) -> bool:
+        """What `enter` does with the first reward of a decision, of a study that is `simple`. Answers whether the
+        frontier has gone as far as it can."""
+        record, frontier, new = self.arms[arm], self.frontier, self.units_of(reward)
+        self.news += 1
+        record.pulls += 1
+        record.total += new
+        record.squares += new * new
+        if number <= record.changed:
+            record.old_pulls += 1
+            record.old_total += new
+        self.waiting.told(arm, number)
+        if number == frontier.last + 1 and frontier.read == self.decisions and not frontier.ahead:  # nearly always
+            frontier.count(record, number, new)
+            frontier.last = number
+            return True
+        frontier.enter(record, number, None, new)
+        return False
+
     def handed_by(self, row: Asked | Row) -> bool:
         """Whether a decision is one of those that the lease has handed out."""
         lease = self.lease

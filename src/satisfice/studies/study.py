@@ -15,7 +15,7 @@ from satisfice.studies.machine import Machine
 from satisfice.studies.reader import number_of
 from satisfice.studies.records import REASON_TEXT, Asked, Decision, Entry, Outcome, Reason, Row, made
 from satisfice.studies.serving import NOBODY, Whom, note, part_of, plain, serve, serve_next
-from satisfice.studies.storages.base import Transaction
+from satisfice.studies.storages.base import OF_LEASE, Transaction
 from satisfice.studies.telling import LOOK_AFTER
 from satisfice.studies.transitions import moves
 
@@ -153,6 +153,11 @@ class Study(StudyChanger):
     def _next(self, tx: Transaction) -> Decision:
         """One decision for nobody in particular."""
         machine = tx.machine
+        arm = -1 if tx.spare else machine.plainly
+        if arm >= 0:
+            tx.add_pull(arm, tx.now if self._clock is None else self._now(tx))
+            number, name = machine.decisions, machine.arms[arm].name
+            return made(Decision, (number, name, OF_LEASE, machine.lease.number, None, None, None, None))
         if machine.ended or tx.spare or self._expires or machine.parts or not plain(machine):
             return self._ask(tx, 1, NOBODY, (), None)[0]
         now = tx.now if self._clock is None else self._now(tx)
@@ -246,10 +251,10 @@ class Study(StudyChanger):
                 raise self._unknown(number)
             if not moves(row, TOLD_IT, value, paid, correct):
                 return []
-            now, last = tx.now if self._clock is None else self._now(tx), self._last(tx)
-            return [row.becomes(TOLD_IT, value, paid, now, last if last > number else number)]
+            return [row.becomes(TOLD_IT, value, paid, self._now(tx), max(self._last(tx), number))]
 
-        return self._enter(work, (number,)) > 0
+        first = (number, value) if paid is None and self._clock is None else None
+        return self._enter(work, (number,), first) > 0
 
     def tell_many(
         self,
@@ -379,15 +384,27 @@ class Study(StudyChanger):
     def _unknown(self, number: int) -> UnknownDecision:
         return UnknownDecision(f"the study {self.name!r} never handed out a decision {number!r}")
 
-    def _enter(self, work: Callable[[Transaction], list[Entry]], finds: Sequence[int] = ()) -> int:
-        """Log what became of decisions, those that are found; answers with how many."""
+    def _enter(
+        self,
+        work: Callable[[Transaction], list[Entry]],
+        finds: Sequence[int] = (),
+        first: tuple[int, float] | None = None,
+    ) -> int:
+        """Log what became of decisions, those that are found; answers with how many. `first` is the same where it is no
+        more than the first reward of a decision, which may take less time."""
 
         def enter(tx: Transaction) -> int:
-            entries = work(tx)
-            tx.add_entries(entries)
-            if tx.locked and (tx.machine.worth_a_look or tx.machine.frontier.alarms):
-                self._watch(tx, self._now(tx))
-            return len(entries)
+            if first is not None and tx.add_first(*first):
+                count = 1
+            else:
+                entries = work(tx)
+                count = len(entries)
+                tx.add_entries(entries)
+            if tx.locked:
+                machine = tx.machine
+                if machine.worth_a_look or machine.frontier.alarms:
+                    self._watch(tx, self._now(tx))
+            return count
 
         if not self._open:
             self._usable()

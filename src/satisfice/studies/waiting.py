@@ -89,14 +89,20 @@ class Waiting:
     def entered(self, entry: Entry) -> None:
         """Something became of a decision."""
         if entry.reward is not None:
-            self.silent.pop(entry.arm, None)
-            self.answered += entry.id > self.last > 0
-            if entry.id > self.last and self.guess is not None:
+            self.told(entry.arm, entry.id)
+        elif entry.outcome in (Outcome.ABANDONED, Outcome.EXPIRED):
+            self.silent[entry.arm] = self.silent.get(entry.arm, 0) + 1
+
+    def told(self, arm: int, decision: int) -> None:
+        """A decision has a reward."""
+        if self.silent:
+            self.silent.pop(arm, None)
+        if decision > self.last:
+            self.answered += self.last > 0
+            if self.guess is not None:
                 self.fresh -= 1
                 if self.fresh <= 0:
                     self.guess = None
-        elif entry.outcome in (Outcome.ABANDONED, Outcome.EXPIRED):
-            self.silent[entry.arm] = self.silent.get(entry.arm, 0) + 1
 
     # Arms that do not answer
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from satisfice.changes import Watch, feed, insert, new_watch, release, replace, where
+from satisfice.changes import Watch, insert, new_watch, release, replace, safe, where
 from satisfice.studies.counts import UNIT, Arm
 
 # The probability that a study in which nothing ever changes has a false alarm, at any time, of any of its arms; or its
@@ -17,15 +17,24 @@ FALSE_ALARM = 0.01
 
 
 def observe(arm: Arm, decision: int, reward: int) -> bool:
-    """The frontier has passed a reward, in units; answers whether the rewards of the arm have changed."""
+    """The frontier has passed a reward, in units; answers whether the rewards of the arm have changed.
+
+    Rewards wait, and are watched together, as long as no alarm can come of them.
+    """
     if arm.alarm is not None:
         return False
-    memory = arm.watch
+    arm.behind.append(reward)
+    arm.stamps.append(decision)
+    if len(arm.stamps) <= arm.safe:
+        return False
+    memory = arm.memory
     if memory is None:
-        memory = arm.watch = new_watch()
-    if feed(memory, reward / UNIT, decision, arm.promise):
+        memory = arm.memory = new_watch()
+    if arm.catch_up(memory):
         arm.alarm = where(memory)
-    return arm.alarm is not None
+        return True
+    arm.safe = safe(memory, arm.promise)
+    return False
 
 
 def amend(arm: Arm, old: int | None, new: int) -> bool:
@@ -33,6 +42,7 @@ def amend(arm: Arm, old: int | None, new: int) -> bool:
     memory = arm.watch
     if memory is None or arm.alarm is not None or old == new:
         return False
+    arm.safe = 0
     if release(memory, arm.promise):
         arm.alarm = where(memory)
     elif old is None:
@@ -44,10 +54,10 @@ def amend(arm: Arm, old: int | None, new: int) -> bool:
 
 def notes_of(arms: list[Arm]) -> list[object]:
     """What is remembered, as plain data. What is an alarm already is noticed again with the next reward."""
-    return [[i, *arm.watch] for i, arm in enumerate(arms) if arm.watch is not None]
+    return [[i, *memory] for i, arm in enumerate(arms) if (memory := arm.watch) is not None]
 
 
 def restore(arms: list[Arm], notes: object) -> None:
     """What is remembered, from the data of `notes_of`."""
     for i, *parts in cast("list[list[object]]", notes):
-        arms[cast(int, i)].watch = Watch(*parts)  # type: ignore[arg-type]
+        arms[cast(int, i)].memory = Watch(*parts)  # type: ignore[arg-type]

@@ -10,10 +10,11 @@ from typing import TypeVar
 
 from satisfice.studies.config import Config
 from satisfice.studies.machine import Machine
-from satisfice.studies.records import INNER, Asked, Decision, Entry, Event, Row
+from satisfice.studies.records import INNER, Asked, Decision, Entry, Event, Reason, Row, made
 from satisfice.studies.series import Point
 
 T = TypeVar("T")
+OF_LEASE = str(Reason.LEASE)
 
 
 class View(ABC):
@@ -104,6 +105,18 @@ class Transaction(View):
     @abstractmethod
     def add_decisions(self, rows: Sequence[Asked]) -> None:
         """Hand out decisions. Needs the lock. The machine counts them at once."""
+
+    def add_pull(self, arm: int, at: float) -> None:
+        """Hand out a pull of the lease for nobody in particular, where there is nothing else to think of
+        (`Machine.plainly`). Needs the lock."""
+        machine = self.machine
+        values = (machine.decisions + 1, arm, OF_LEASE, machine.lease.number, machine.price(arm), at, None, None, None)
+        self.add_decisions((made(Asked, (*values, 0.0, 1.0, 0)),))
+
+    def add_first(self, number: int, reward: float) -> bool:
+        """Log the reward of a decision that is open, if that can be done in less time than `add_entries` takes; answers
+        whether it was."""
+        return False
 
     @abstractmethod
     def add_event(self, event: Event) -> None:

@@ -36,6 +36,7 @@ _REASONS, _OUTCOMES = tuple(Reason), tuple(Outcome)
 _OPEN = tuple(Row._field_defaults[name] for name in Row._fields[ASKED_FIELDS:])
 _REASON = {str(name): code for code, name in enumerate(_REASONS)}
 _OUTCOME = {str(name): code for code, name in enumerate(_OUTCOMES)}
+_LEASE, _TOLD = _REASON["lease"], _OUTCOME["told"]
 # What `forget` and `put_away` change.
 _CHANGED = (
     *(
@@ -109,7 +110,8 @@ class MemoryLedger(Ledger, Transaction):
             try:
                 if not self._whole:
                     self._mend()
-                self._sizes = len(self._asked_at), len(self._after), len(self._events)
+                asked = len(self._asked_at)
+                self._sizes = asked, len(self._after), len(self._events)
                 self.now = time.time()
                 if self._kept:
                     self._kept.clear()
@@ -120,7 +122,8 @@ class MemoryLedger(Ledger, Transaction):
                     self._whole = not self._kept and self._sizes == (len(self._arm), len(self._id), len(self._events))
                     raise
                 self._whole = True
-                if len(self._asked_at) != self._sizes[0]:
+                new = len(self._asked_at) - asked
+                if new and (new > 1 or not asked or (asked + 1 + self._gone) % FIRST == 0):  # seldom
                     self._keep_point()
                 return answer
             finally:
@@ -132,8 +135,6 @@ class MemoryLedger(Ledger, Transaction):
     def _keep_point(self) -> None:
         """Keep a point of the series, if one is due."""
         before, after = self._sizes[0] + self._gone, self.machine.decisions
-        if 0 < before == after - 1 and after % FIRST:  # nearly always
-            return
         place = due(before, after) if after > before else None
         if place is not None and not self._given:
             self._points[place] = point_of(self.machine, place, self._asked_at[-1])
@@ -316,6 +317,37 @@ class MemoryLedger(Ledger, Transaction):
                 self._key_of[number] = key
             self._asked_at.append(at)
             machine.ask(row)
+
+    def add_pull(self, arm: int, at: float) -> None:
+        machine = self.machine
+        self._arm.append(arm)
+        self._reason.append(_LEASE)
+        self._lease.append(machine.lease.number)
+        self._cost.append(machine.arms[arm].cost)
+        self._extra.append(0.0)
+        self._chance.append(1.0)
+        self._last.append(-1)
+        self._segment.append(0)
+        self._asked_at.append(at)
+        machine.pull(arm)
+
+    def add_first(self, number: int, reward: float) -> bool:
+        machine, place, last = self.machine, number - 1 - self._gone, self._last
+        if not machine.simple or not 0 <= place < len(last) or last[place] >= 0:
+            return False
+        known = machine.decisions
+        self._id.append(number)
+        self._nth.append(1)
+        self._outcome.append(_TOLD)
+        self._before.append(-1)
+        self._reward.append(reward)
+        self._told.append(math.nan)
+        self._at.append(self.now)
+        last[place] = len(self._after)
+        self._after.append(known if known > number else number)
+        if not machine.reward(self._arm[place], number, reward):
+            advance(machine, self)
+        return True
 
     def add_event(self, event: Event) -> None:
         self._events.append(event)
