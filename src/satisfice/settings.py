@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -41,6 +41,8 @@ class Setting:
         The known threshold; nan where it is not known.
     reference : int, str or None
         The known reference arm, as it was given; None where there is none.
+    fixed : bool
+        Whether the threshold is known.
 
     Examples
     --------
@@ -65,6 +67,15 @@ class Setting:
     def reference(self) -> int | str | None:
         """The known reference arm, as it was given; None where there is none."""
         return None
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the threshold is known, and no arm sets it."""
+        return not math.isnan(self.mu0)
+
+    def with_alpha(self, alpha: float) -> Setting:
+        """The same setting with another subsidy factor; not for a fixed threshold, which has none."""
+        return replace(self, alpha=alpha)  # type: ignore[call-arg]
 
     def to_dict(self) -> dict[str, object]:
         """Plain data that `from_dict` reads back, also the form in result files and databases."""
@@ -108,7 +119,7 @@ class Setting:
 
     def _remark(self, instance: Instance) -> str:
         """What else to say where no arm is good enough."""
-        if self.kind == "fixed" or self.threshold(instance) >= 0:
+        if self.fixed or self.threshold(instance) >= 0:
             return ""
         return " (a share alpha has no meaning for a negative mean: add a number to all rewards, or fix a threshold)"
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from satisfice.errors import InvalidInstance, InvalidRun, InvalidSetting
-from satisfice.problem import BestReward, Floats, ReferenceArm, Setting
+from satisfice.problem import Floats, Setting
 
 MOST = 300  # pulls; the states grow like the fourth power of the horizon
 
@@ -62,12 +62,13 @@ def bayes(costs: ArrayLike, setting: Setting, horizon: int) -> BayesOptimum:
     if int(horizon) != horizon or not 1 <= horizon <= MOST:
         raise InvalidRun(f"horizon = {horizon}; the Bayes optimum takes a whole number from 1 to {MOST}")
     cheap, dear = np.argsort(price, kind="stable")
-    if not isinstance(setting, (BestReward, ReferenceArm)):
+    if setting.fixed:
         raise InvalidSetting("the Bayes optimum serves BestReward and ReferenceArm: no arm may reach a fixed threshold")
-    if isinstance(setting, ReferenceArm) and setting.arm != dear:
-        raise InvalidSetting(f"arm {setting.arm!r} as the reference; it must be the index of the dearer arm, {dear}")
+    arm = setting.reference
+    if arm is not None and arm != dear:
+        raise InvalidSetting(f"arm {arm!r} as the reference; it must be the index of the dearer arm, {dear}")
     extra = float(price[dear] - price[cheap])
-    losses = _last_losses(int(horizon), 1 - setting.alpha, extra, isinstance(setting, BestReward))
+    losses = _last_losses(int(horizon), 1 - setting.alpha, extra, arm is None)
     regret, first = _backwards(losses, int(horizon))
     return BayesOptimum(regret, int((cheap, dear)[first]))
 

@@ -21,7 +21,7 @@ from satisfice.bounds.layout import snap
 from satisfice.bounds.lower_bound import known_family
 from satisfice.bounds.terms import times
 from satisfice.covering import cover
-from satisfice.problem import BestReward, Floats, Instance, ReferenceArm, Setting
+from satisfice.problem import Floats, Instance, Setting
 
 # The answer is at most this far, relatively, from the optimum.
 PRECISION = 1e-7
@@ -141,13 +141,13 @@ def _threats(
     """Arms whose number of pulls is infinite, and all alternatives that leave the means of those as they are."""
     means, price = instance.means, instance.costs[setting.optimal_arm(instance)]
     threshold = setting.threshold(instance)
-    keep = 1 - setting.alpha if isinstance(setting, (BestReward, ReferenceArm)) else 1.0
+    keep = 1.0 - setting.alpha
     # The arms that set the threshold: an increase of one of them beyond `displacing` makes the optimal arm infeasible.
     judges = np.zeros(instance.arms, dtype=bool)
-    if isinstance(setting, BestReward):
+    if setting.reference is not None:
+        judges[instance.index(setting.reference)] = not optimal[instance.index(setting.reference)]
+    elif not setting.fixed:
         judges[:] = True
-    elif isinstance(setting, ReferenceArm):
-        judges[instance.index(setting.arm)] = not optimal[instance.index(setting.arm)]
     displacing = float(means[optimal].max()) / keep if keep > 0 else math.inf
     at_once = judges & (snap(means - displacing) == 0 if math.isfinite(displacing) else False)
     free = optimal | at_once

@@ -56,7 +56,7 @@ def run(
     served = [
         id
         for id, cls in all_policies().items()
-        if isinstance(chosen_setting, cls.settings) and (problem.bounded or not cls.bounded_only)
+        if cls.serves(chosen_setting) and (problem.bounded or not cls.bounded_only)
     ]
     steps = options.read_whole("--horizon", horizon)
     with output.ready(out):

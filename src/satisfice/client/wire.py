@@ -123,7 +123,7 @@ def _told(answer: httpx.Response) -> int:
     return int(body["changed"])
 
 
-def _number(value: float | None) -> float:
+def _or_nan(value: float | None) -> float:
     return math.nan if value is None else value
 
 
@@ -133,17 +133,17 @@ def read_status(data: Mapping[str, Any]) -> Status:
         ArmStatus(
             **arm
             | {
-                "mean": _number(arm["mean"]),
+                "mean": _or_nan(arm["mean"]),
                 "interval": tuple(arm["interval"]),
-                "unanswered": _number(arm["unanswered"]),
+                "unanswered": _or_nan(arm["unanswered"]),
             }
         )
         for arm in data["arms"]
     )
     control = data["control"]
     if control is not None:
-        means = {name: _number(control[name]) for name in ("mean", "others_mean")}
-        spans = {name: tuple(map(_number, control[name])) for name in ("gain", "saving")}
+        means = {name: _or_nan(control[name]) for name in ("mean", "others_mean")}
+        spans = {name: tuple(map(_or_nan, control[name])) for name in ("gain", "saving")}
         control = Control(**control | means | spans)
     return Status(
         **{
@@ -154,7 +154,7 @@ def read_status(data: Mapping[str, Any]) -> Status:
             "control": control,
             "warnings": tuple(data["warnings"]),
             "drifts": tuple(
-                Drift(**line | {name: _number(line[name]) for name in ("before", "since")})
+                Drift(**line | {name: _or_nan(line[name]) for name in ("before", "since")})
                 for line in data.get("drifts", ())
             ),
             "segments": tuple(_segment(line) for line in data["segments"]),
@@ -163,13 +163,13 @@ def read_status(data: Mapping[str, Any]) -> Status:
 
 
 def _verdict(data: Mapping[str, Any]) -> Verdict:
-    refuted = tuple(Refutation(**line | {"at": _number(line["at"])}) for line in data["refuted"])
-    return Verdict(**{**data, "refuted": refuted, "threshold": _number(data["threshold"])})
+    refuted = tuple(Refutation(**line | {"at": _or_nan(line["at"])}) for line in data["refuted"])
+    return Verdict(**{**data, "refuted": refuted, "threshold": _or_nan(data["threshold"])})
 
 
 def _segment(data: Mapping[str, Any]) -> SegmentStatus:
-    means = {arm: _number(mean) for arm, mean in data["means"].items()}
-    known = {"share": _number(data["share"]), "means": means, "verdict": _verdict(data["verdict"])}
+    means = {arm: _or_nan(mean) for arm, mean in data["means"].items()}
+    known = {"share": _or_nan(data["share"]), "means": means, "verdict": _verdict(data["verdict"])}
     return SegmentStatus(**{**data, **known})
 
 

@@ -185,7 +185,7 @@ def _plan(
 def default_policies(setting: Setting) -> list[Policy]:
     """Every policy that serves the setting, the project's own first, without TS-CS and those for means that change."""
     usual = [cls for id, cls in all_policies().items() if id != "ts-cs" and not cls.changing]
-    served = [cls for cls in usual if isinstance(setting, cls.settings)]
+    served = [cls for cls in usual if cls.serves(setting)]
     return [cls() for cls in sorted(served, key=lambda cls: cls.id != "glr")]
 
 

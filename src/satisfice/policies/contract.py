@@ -125,9 +125,14 @@ class Policy:
         ]
         return f"{self.id}({', '.join(changed)})" if changed else self.id
 
+    @classmethod
+    def serves(cls, setting: Setting) -> bool:
+        """Whether the policy works in a setting."""
+        return isinstance(setting, cls.settings)
+
     def check(self, setting: Setting, horizon: int | None, bounded: bool) -> None:
         """Raise `InvalidPolicy` when the policy cannot work here."""
-        if not isinstance(setting, self.settings):
+        if not self.serves(setting):
             served = ", ".join(cls.__name__ for cls in self.settings)
             raise InvalidPolicy(f"{self.id} does not serve {type(setting).__name__}; it serves {served}")
         if self.needs_horizon and not horizon:

@@ -115,7 +115,7 @@ async def _tell(call: Call, name: str | None) -> Answer:
         _check(item, "$" if alone else f"$.rewards[{place}]")
         try:
             study = name or await service.study_of(item.decision, call.key)
-            number = await _number(call, study, item, name is None)
+            number = await _place_of(call, study, item, name is None)
         except Problem as problem:
             if alone:
                 raise
@@ -140,7 +140,7 @@ async def _tell(call: Call, name: str | None) -> Answer:
     return Answer(_encode(RewardsAnswer(changed, problems)))
 
 
-async def _number(call: Call, study: str, item: Reward, anywhere: bool) -> int:
+async def _place_of(call: Call, study: str, item: Reward, anywhere: bool) -> int:
     """The number of a decision in its study."""
     try:
         return (await call.service.reach(study, call.key)).number_of(item.decision)

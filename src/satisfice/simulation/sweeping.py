@@ -15,7 +15,7 @@ from satisfice import __version__
 from satisfice.errors import InvalidData, InvalidRun
 from satisfice.limits import MAX_HORIZON, MAX_RUNS, whole
 from satisfice.policies import Policy, get_policy
-from satisfice.problem import BestReward, FixedThreshold, Instance, ReferenceArm, Setting
+from satisfice.problem import FixedThreshold, Instance, Setting
 from satisfice.simulation.checkpoints import even_times
 from satisfice.simulation.job import Job, Output
 from satisfice.simulation.results import Result, Results, load_results
@@ -233,11 +233,11 @@ def _check(over: Mapping[str, Sequence[Value]], policies: Sequence[Policy]) -> N
 
 def _setting(setting: Setting, at: Mapping[str, Value]) -> Setting:
     if "threshold" in at:
-        if not isinstance(setting, FixedThreshold):
+        if not setting.fixed:
             raise InvalidRun("threshold belongs to a fixed threshold; this setting has none")
         return FixedThreshold(float(at["threshold"]))
     if "alpha" in at:
-        if not isinstance(setting, (BestReward, ReferenceArm)):
+        if setting.fixed:
             raise InvalidRun("alpha belongs to the best reward or a reference arm; a fixed threshold has none")
-        return replace(setting, alpha=float(at["alpha"]))
+        return setting.with_alpha(float(at["alpha"]))
     return setting

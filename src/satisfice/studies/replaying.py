@@ -246,7 +246,7 @@ def _rows(log: pl.DataFrame | PandasFrame | str | Path, priced: bool) -> list[Lo
             for part in source.frames:
                 types = part.collect_schema()
                 wanted = (*names, "chance") if "chance" in types else names
-                numbers = [_number(name, types[name]).alias(f"{name} as a number") for name in wanted]
+                numbers = [_as_numbers(name, types[name]).alias(f"{name} as a number") for name in wanted]
                 texts = [pl.col(name).cast(pl.String) for name in ("arm", "segment") if name in types]
                 frame = source.collect(part.with_columns(*texts, *numbers))
                 for row in frame.iter_rows(named=True):
@@ -270,7 +270,7 @@ def _rows(log: pl.DataFrame | PandasFrame | str | Path, priced: bool) -> list[Lo
     return rows
 
 
-def _number(column: str, kind: pl.DataType) -> pl.Expr:
+def _as_numbers(column: str, kind: pl.DataType) -> pl.Expr:
     """A column as numbers, whether it holds numbers or text; null where it holds neither."""
     import polars as pl
 

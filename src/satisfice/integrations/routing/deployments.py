@@ -77,11 +77,11 @@ def first_guess(deployment: Deployment, lookup: Lookup, tokens: tuple[int, int])
     model that looks free by mistake would win every comparison.
     """
     said = {**_part(deployment, "model_info"), **_part(deployment, "litellm_params")}
-    own = [_number(said.get(name)) for name in PRICES]
+    own = [_amount(said.get(name)) for name in PRICES]
     if any(price is not None for price in own):
         cost = sum(count * (price or 0.0) for count, price in zip(tokens, own, strict=True))
         return cost, cost == 0.0
-    if any(_number(said.get(name)) for name in OTHERS):
+    if any(_amount(said.get(name)) for name in OTHERS):
         return math.nan, False
     for name in (said.get("base_model"), said.get("model")):
         listed = lookup(str(name)) if name else None
@@ -100,7 +100,7 @@ def call_cost(prices: Mapping[str, object], tokens: tuple[int, int]) -> float:
     >>> call_cost({"input_cost_per_token": 2e-6, "output_cost_per_token": 8e-6}, (1000, 500))
     0.006
     """
-    return sum(count * (_number(prices.get(name)) or 0.0) for count, name in zip(tokens, PRICES, strict=True))
+    return sum(count * (_amount(prices.get(name)) or 0.0) for count, name in zip(tokens, PRICES, strict=True))
 
 
 def _part(deployment: Deployment, name: str) -> Mapping[str, object]:
@@ -108,7 +108,7 @@ def _part(deployment: Deployment, name: str) -> Mapping[str, object]:
     return cast("Mapping[str, object]", part) if isinstance(part, Mapping) else {}
 
 
-def _number(value: object) -> float | None:
+def _amount(value: object) -> float | None:
     try:
         number = float(cast(float, value))
     except (TypeError, ValueError):

@@ -87,7 +87,7 @@ def read_arms(text: str) -> dict[str, float]:
     return arms
 
 
-def _number(values: Mapping[str, str], name: str) -> float | None:
+def _typed(values: Mapping[str, str], name: str) -> float | None:
     text = values[name]
     if not text:
         return None
@@ -110,13 +110,13 @@ def read(values: Mapping[str, str]) -> NewStudy:
         if values["reference"] not in arms:
             raise Problem("invalid-request", f"the reference arm is one of {', '.join(arms)}", place="reference")
     data: dict[str, object] = {"name": values["name"], "arms": arms, "setting": setting, "policy": values["policy"]}
-    data |= {"confidence": _number(values, "confidence"), "rewards": [_needed(values, "low"), _needed(values, "high")]}
+    data |= {"confidence": _typed(values, "confidence"), "rewards": [_needed(values, "low"), _needed(values, "high")]}
     data |= {"binary": values["binary"] == "1", "costs": values["costs"], "baseline": values["baseline"] or None}
     data["drift"] = values["drift"] or None
     for name in ("budget", "worth", "expire_after", "mature_after"):
-        data[name] = _number(values, name)
-    data["holdout"] = (_number(values, "holdout") or 0.0) / 100.0
-    horizon = _number(values, "horizon")
+        data[name] = _typed(values, name)
+    data["holdout"] = (_typed(values, "holdout") or 0.0) / 100.0
+    horizon = _typed(values, "horizon")
     data["horizon"] = None if horizon is None else int(horizon)
     try:
         return msgspec.convert(data, NewStudy)
@@ -129,7 +129,7 @@ def read(values: Mapping[str, str]) -> NewStudy:
 
 
 def _needed(values: Mapping[str, str], name: str) -> float:
-    value = _number(values, name)
+    value = _typed(values, name)
     if value is None:
         raise Problem("invalid-request", "a number is needed here", place=name)
     return value

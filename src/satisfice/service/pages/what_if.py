@@ -14,7 +14,7 @@ import numpy as np
 
 from satisfice.errors import SatisficeError
 from satisfice.policies.contract import SWEEP
-from satisfice.problem import BestReward, FixedThreshold, ReferenceArm, Setting
+from satisfice.problem import FixedThreshold, Setting
 from satisfice.service.core import Handle
 from satisfice.service.endpoint import Answer
 from satisfice.service.pages.looking import by_cost, look
@@ -71,15 +71,13 @@ def changed(machine: Machine, wanted: Wanted) -> Machine:
     """The state of the study if its terms were these: the same sums, judged anew."""
     config = machine.config
     setting: Setting = config.setting
-    if wanted.mu0 and isinstance(setting, FixedThreshold):
+    if wanted.mu0 and setting.fixed:
         mu0 = number(wanted.mu0, "the threshold")
         if not config.low <= mu0 <= config.high:
             raise SatisficeError(f"the threshold lies between {config.low:g} and {config.high:g}; got {mu0:g}")
         setting = FixedThreshold(mu0)
-    if wanted.alpha and isinstance(setting, BestReward):
-        setting = BestReward(number(wanted.alpha, "alpha"))
-    if wanted.alpha and isinstance(setting, ReferenceArm):
-        setting = ReferenceArm(setting.arm, number(wanted.alpha, "alpha"))
+    if wanted.alpha and not setting.fixed:
+        setting = setting.with_alpha(number(wanted.alpha, "alpha"))
     confidence = number(wanted.confidence, "the confidence") if wanted.confidence else config.confidence
     if not 0.0 < confidence < 1.0:
         raise SatisficeError(f"the confidence is between 0 and 1, such as 0.95; got {confidence:g}")
@@ -237,7 +235,7 @@ async def what_if(visit: Visit) -> Answer:
         head(visit, found.status, "what-if"),
         found=found,
         wanted=wanted,
-        fixed=isinstance(setting, FixedThreshold),
+        fixed=setting.fixed,
         arms=[arm for arm in by_cost(found.status) if arm.verdict != "retired"],
         others={} if found.other is None else {arm.name: arm for arm in found.other.arms},
         told=found.config.costs == "told",
