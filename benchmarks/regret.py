@@ -1,6 +1,7 @@
 """Summed regret of GLR against every policy of the paper: prints the tables, writes a picture and the numbers.
 
-    python benchmarks/regret.py [--runs 100] [--quick] [--alone] [--part grid|unseen|...|speed] [--out results/regret]
+    python benchmarks/regret.py [--runs 100] [--quick] [--alone] [--part grid|unseen|...|speed] [--cells toy]
+                                [--out results/regret]
 
 The grid (subsidized best reward): MovieLens and Goodreads with alpha 0.05 to 0.45 at T = 5,000,000, the toy family
 with alpha 0.2 at T = 500,000, every llm-routing instance with alpha 0.05, 0.1 and 0.2 at T = 200,000 and costs divided
@@ -10,7 +11,8 @@ to 100,000,000, near-ties, ratings (`families.py`). What the first generation of
 the grids of the paper's Figures 1. Fixed threshold: 50 random instances with close gaps. Speed: one MovieLens run. GLR
 has its defaults everywhere.
 
-Cells that are in the file of numbers already are not run again, except those of GLR. Two cores need about half an hour,
+With `--cells` only those whose names contain a text are run: a few seconds for a look at some of them. Cells that are
+in the file of numbers already are not run again, except those of GLR. Two cores need about half an hour,
 most of it for TS-CS at T = 5,000,000.
 """
 
@@ -88,7 +90,9 @@ def measure(cell: Cell, policy: str, runs: int) -> Score:
 def gather(part: str, args: argparse.Namespace) -> tuple[list[Cell], dict[str, dict[str, Score]]]:
     """Scores by cell and policy, from the file of numbers where it has them."""
     make, rivals, _ = PARTS[part]
-    cells = make()
+    cells = [cell for cell in make() if args.cells in cell.name]
+    if not cells:
+        return [], {}
     file = Path(f"{args.out}-{part}.json")
     known = json.loads(file.read_text()) if file.exists() else {}
     begin, kept = time.monotonic(), 0
@@ -215,6 +219,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Summed regret of GLR against every policy of the paper.")
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--part", choices=[*PARTS, "speed"], action="append", help="all parts by default")
+    parser.add_argument("--cells", default="", help="only those whose names contain this text")
     parser.add_argument("--alone", action="store_true", help="GLR against its first generation, no other policy")
     parser.add_argument("--quick", action="store_true", help="5 runs")
     parser.add_argument("--out", default="results/regret", help="where the numbers and pictures go (a file prefix)")
@@ -228,6 +233,8 @@ def main() -> None:
         if args.alone:
             PARTS[part] = (PARTS[part][0], (), PARTS[part][2])
         cells, scores = gather(part, args)
+        if not cells:
+            continue
         table(part, cells, scores)
         picture(part, cells, scores, Path(f"{args.out}-{part}.png"))
 
