@@ -80,6 +80,7 @@ bench: $(VENV)/.installed-dev
 bench-regret: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/regret.py
 	$(BIN)/python benchmarks/reliability.py
+	$(BIN)/python benchmarks/bayes.py
 
 bench-drift: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/drift.py

@@ -1,23 +1,30 @@
 """How often GLR is wrong: with a horizon in six hard cells, without one when it is stopped at random, and by care.
 
-    python benchmarks/reliability.py [--runs 1000] [--rival-runs 100] [--anytime-runs 2000] [--regret results/regret]
+    python benchmarks/reliability.py [--part hard|anytime|care|grid|open] [--runs 1000] [--rival-runs 100]
+                                     [--anytime-runs 2000] [--regret results/regret]
 
 With a horizon: the distribution of the summed regret, the worst run beside TS-CS's, the share of runs above 10 times
 the mean, and wrong certified verdicts. The runs of TS-CS are taken from the numbers of `regret.py` if they are there.
 Without one (delta = 0.05): the share of certified and of wrong certified verdicts at a random time up to 1,000,000.
 Care: the toy family on either side of its threshold of 0.76, where staying is right and where it is wrong.
+
+Two parts only run when they are asked for, since they take long: `grid`, the share of runs above 10 times the mean in
+every cell of the grid of `regret.py`, and `open`, the regret there without a horizon over that of being told it.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 import satisfice as sf
+from families import Cell, grid
 from satisfice.policies.beliefs import Opinion, opinion
 from satisfice.policies.contract import arrange, make_problem, new_state
 from satisfice.policies.glr import GLR, proved_arm
@@ -126,40 +133,90 @@ def care(value: float, runs: int) -> str:
     return f"{value:8g}{stuck.mean():17.1%}{below.mean():14,.0f}{above.mean():23,.0f}"
 
 
+def regrets(cell: Cell, told: bool, runs: int) -> NDArray[np.float64]:
+    """Summed regret of every run in one cell of the grid, with or without knowing the horizon."""
+    policy, order = GLR(), arrange(cell.instance.costs, cell.setting, cell.instance.names)
+    horizon = cell.horizon if told else None
+    problem = make_problem(policy, cell.setting, cell.instance.costs, order, horizon, cell.instance.bounded)
+    gaps = (cell.setting.cost_gaps(cell.instance) + cell.setting.quality_gaps(cell.instance))[order]
+    world, found = make_world(cell.instance, order), np.zeros(runs)
+    for seed in range(runs):
+        state, record = new_state(policy, len(order)), np.zeros((1, len(order)), dtype=np.int64)
+        rng = np.random.default_rng([seed, cell.horizon])
+        compiled_run(policy)(problem, state, world, np.array([cell.horizon]), record, rng)
+        found[seed] = gaps @ state.pulls
+    return found
+
+
+def rare(runs: int, pool: ProcessPoolExecutor) -> None:
+    """How many runs of each cell of the grid are above 10 times the mean."""
+    cells = grid()
+    print(f"{'the grid, ' + str(runs) + ' runs':34}     mean   median    worst  >10xmean")
+    many = 0
+    for cell, job in [(cell, pool.submit(regrets, cell, True, runs)) for cell in cells]:
+        x = job.result()
+        share = float((x > 10 * x.mean()).mean())
+        many += share > 0.001
+        print(f"{cell.name:34}{x.mean():9,.0f}{np.median(x):9,.0f}{x.max():9,.0f}{share:10.2%}", flush=True)
+    print(f"above 0.1% in {many} of {len(cells)} cells\n")
+
+
+def unlimited(runs: int, pool: ProcessPoolExecutor) -> None:
+    """What not knowing the horizon costs, over the grid; 100 added on both sides of a ratio."""
+    jobs = [(cell, [pool.submit(regrets, cell, told, runs) for told in (True, False)]) for cell in grid()]
+    ratios = {}
+    print(f"{'the grid, ' + str(runs) + ' runs':34}     told     open     ratio")
+    for cell, pair in jobs:
+        told, free = (float(job.result().mean()) for job in pair)
+        ratios[cell.name] = (free + 100) / (told + 100)
+        print(f"{cell.name:34}{told:9,.0f}{free:9,.0f}{ratios[cell.name]:10.2f}", flush=True)
+    mean = math.exp(sum(math.log(ratio) for ratio in ratios.values()) / len(ratios))
+    print(f"geometric mean {mean:.3f}, worst {max(ratios.values()):.2f}\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="How often GLR is wrong.")
+    every = ("hard", "anytime", "care", "grid", "open")
+    parser.add_argument("--part", choices=every, action="append", help="hard, anytime and care by default")
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--rival-runs", type=int, default=100)
     parser.add_argument("--anytime-runs", type=int, default=2000, help="in all, over the instances")
     parser.add_argument("--regret", default="results/regret", help="prefix of the files of numbers of regret.py")
     args = parser.parse_args()
-    file = Path(f"{args.regret}-grid.json")
-    known = json.loads(file.read_text()) if file.exists() else {}
+    parts = args.part or ["hard", "anytime", "care"]
     run("toy:0.6", 0.2, 1000, 1000, 0)  # compiled before the workers need it
     with ProcessPoolExecutor() as pool:
-        columns = "     mean   median      99%    worst  >10xmean  other arm*  certified   wrong   sure**   wrong"
-        print(f"{'summed regret of GLR':26}{columns}   TS-CS's worst")
-        lines = [pool.submit(hard, cell, args.runs) for cell in HARD]
-        for cell, line in zip(HARD, lines, strict=True):
-            print(line.result() + rival(cell, args.rival_runs, known), flush=True)
-        print("* the arm pulled most is not the optimal one: near-ties are played unproved on purpose")
-        print("** believed right with at least 95%, and the share of those that is not\n")
-        each = -(-args.anytime_runs // len(ANYTIME))
-        print(f"{'no horizon, delta = 0.05':26} certified  after 300,000   wrong   ({each} runs each)")
-        checks = [pool.submit(anytime, cell, each) for cell in ANYTIME]
-        certified = wrong = 0
-        for check in checks:
-            line, some, bad = check.result()
-            print(line, flush=True)
-            certified += some
-            wrong += bad
-        print(
-            f"in all: {certified} certified, {wrong} wrong, of {each * len(ANYTIME)} runs; promised: at most 5% wrong"
-        )
-    print(f"\ntoy family, T = 500,000, {args.runs} runs")
-    print("    care  0.75: stuck on it  mean regret      0.775: mean regret")
-    for value in (1.0, 2.0, 4.0, 8.0):
-        print(care(value, args.runs), flush=True)
+        if "hard" in parts:
+            file = Path(f"{args.regret}-grid.json")
+            known = json.loads(file.read_text()) if file.exists() else {}
+            columns = "     mean   median      99%    worst  >10xmean  other arm*  certified   wrong   sure**   wrong"
+            print(f"{'summed regret of GLR':26}{columns}   TS-CS's worst")
+            lines = [pool.submit(hard, cell, args.runs) for cell in HARD]
+            for cell, line in zip(HARD, lines, strict=True):
+                print(line.result() + rival(cell, args.rival_runs, known), flush=True)
+            print("* the arm pulled most is not the optimal one: near-ties are played unproved on purpose")
+            print("** believed right with at least 95%, and the share of those that is not\n")
+        if "anytime" in parts:
+            each = -(-args.anytime_runs // len(ANYTIME))
+            print(f"{'no horizon, delta = 0.05':26} certified  after 300,000   wrong   ({each} runs each)")
+            checks = [pool.submit(anytime, cell, each) for cell in ANYTIME]
+            certified = wrong = 0
+            for check in checks:
+                line, some, bad = check.result()
+                print(line, flush=True)
+                certified += some
+                wrong += bad
+            runs = each * len(ANYTIME)
+            print(f"in all: {certified} certified, {wrong} wrong, of {runs} runs; promised: at most 5% wrong\n")
+        if "grid" in parts:
+            rare(args.runs, pool)
+        if "open" in parts:
+            unlimited(args.runs, pool)
+    if "care" in parts:
+        print(f"toy family, T = 500,000, {args.runs} runs")
+        print("    care  0.75: stuck on it  mean regret      0.775: mean regret")
+        for value in (1.0, 2.0, 4.0, 8.0):
+            print(care(value, args.runs), flush=True)
 
 
 if __name__ == "__main__":
