@@ -77,7 +77,7 @@ def test_a_paired_comparison_is_students(results: sf.Results) -> None:
     assert found.difference == pytest.approx(gap.mean())
     assert found.interval == pytest.approx((low, high), rel=0.01)
     assert found.wins == (gap < 0).mean() + (gap == 0).mean() / 2
-    assert "than pe-cs" in str(found)
+    assert "than pe-cs" in str(found) and "than pe-cs" in found._repr_html_()
     results.add("short", np.tile([3000, 0, 0, 0], (3, 1)))
     with pytest.raises(InvalidRun, match="etc-cs has 4 runs and short has 3"):
         results.compare("etc-cs", "short")

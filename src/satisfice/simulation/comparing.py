@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from satisfice.errors import InvalidRun
+from satisfice.tables import html
 from satisfice.words import is_number
 
 Floats = NDArray[np.float64]
@@ -42,6 +43,10 @@ class Comparison:
             f"{self.confidence:.0%}, {self.runs} pairs of runs), less in {self.wins:.0%} of them"
             + (f"; same rewards, interval {self.width:.2f} times as wide as without" if self.common else "")
         )
+
+    def _repr_html_(self) -> str:
+        """The sentence, in a notebook."""
+        return html([], str(self))
 
 
 def compare(
