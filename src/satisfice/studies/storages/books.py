@@ -13,6 +13,8 @@ from satisfice.studies.records import Asked, Entry, Event
 if TYPE_CHECKING:
     from satisfice.studies.storages.sql import SQLLedger
 
+# So many rows are caught up at most, instead of beginning with the last snapshot.
+LONG = 10_000
 # The states of so many studies are kept for readers, and each only while so few entries must be told apart one by one.
 SHELF, MOST_COUNTED = 64, 5_000
 
@@ -28,6 +30,10 @@ class Seen(NamedTuple):
 
 class Diverged(Exception):
     """The log is not the one that was read before."""
+
+
+class Behind(Diverged):
+    """So much has come since that a snapshot is nearer."""
 
 
 class Books:
@@ -47,10 +53,13 @@ class Books:
         if entry > self.since:
             self.since, self.counted = entry, {entry, *(number for number in self.counted if number > entry)}
 
-    def catch_up(self, tails: Sequence[list[tuple[Any, ...]]], *, locked: bool = True) -> int:
-        """Count what has come since; answers with the number of decisions among it. Raises `Diverged`."""
+    def catch_up(self, tails: Sequence[list[tuple[Any, ...]]], *, locked: bool = True, most: int | None = None) -> int:
+        """Count what has come since; answers with the number of decisions among it. Raises `Diverged`, and `Behind` if
+        there is more than `most` of anything."""
         machine, seen = self.machine, self.seen
         events, decisions, entries = tails
+        if most is not None and max(map(len, tails)) > most:
+            raise Behind
         seq_token = _recognised(events, seen.seq_token if machine.seq else None, machine.seq, 0)
         decision_token = _recognised(
             decisions, seen.decision_token if machine.decisions > machine.archived else None, machine.decisions, 0

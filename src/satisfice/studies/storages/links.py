@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from satisfice.errors import OutcomeUnknown, StorageError
 from satisfice.studies.storages.database import Database, PostgreSQL, SQLite, unknown
-from satisfice.studies.storages.statements import FEW, PREPARED, TABLES
+from satisfice.studies.storages.statements import FEW, TABLES, prepared
 
 try:
     import fcntl
@@ -212,7 +212,7 @@ class PostgresLink(Link):
         # The driver must prepare nothing by itself: after a rollback it would have all that is prepared forgotten.
         self.connection.prepare_threshold = None
         try:
-            self.connection.execute(PREPARED)
+            self.connection.execute(prepared(write))
         except BaseException:
             self.close()
             raise

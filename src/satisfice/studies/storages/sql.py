@@ -17,7 +17,7 @@ from satisfice.studies.folding import advance
 from satisfice.studies.records import Decision, Outcome
 from satisfice.studies.storages import statements as say
 from satisfice.studies.storages.base import Ledger, Storage, T, Transaction, View
-from satisfice.studies.storages.books import Books, Diverged
+from satisfice.studies.storages.books import LONG, Behind, Books, Diverged
 from satisfice.studies.storages.database import make_database, unknown
 from satisfice.studies.storages.hub import Hub, Request
 from satisfice.studies.storages.links import Link
@@ -51,16 +51,16 @@ class SQLLedger(Ledger):
         """Forget the state that was read."""
         self.books = None
 
-    def tail(self, books: Books) -> tuple[str, str, str]:
-        """The statements that read what has come since."""
-        return say.tail(self.study, books.machine.seq, books.machine.decisions, books.seen.entry)
+    def tail(self, books: Books, limit: int = 1 << 62) -> tuple[str, str, str]:
+        """The statements that read what has come since, up to so much of each kind."""
+        return say.tail(self.study, books.machine.seq, books.machine.decisions, books.seen.entry, limit)
 
     def _news(self, books: Books) -> list[str]:
         """The statements that read what has come since, without the lock."""
-        events, decisions, entries = self.tail(books)
+        events, decisions, entries = self.tail(books, LONG + 1)
         if self.lite:  # where one writes after the other, so that no entry comes after one with a larger number
             return [events, decisions, entries]
-        entries = say.others(self.study, books.seen.entry, books.since, books.counted)
+        entries = say.others(self.study, books.seen.entry, books.since, books.counted, LONG + 1)
         return [say.safe(self.study), events, decisions, entries]
 
     # Transactions
@@ -72,7 +72,7 @@ class SQLLedger(Ledger):
             self.books = None  # until the transaction is done; without the lock nothing happens to them
         who = say.identity(self.study, self.lite)
         found = say.finds(self.study, finds, self.lite) if 0 < len(finds) <= MOST_FOUND else []
-        statements = [who, *found, *(self.tail(books) if books is not None else ())]
+        statements = [who, *found, *(self.tail(books, LONG + 1) if books is not None else ())]
         try:
             identity, *tails = link.begin(self.study, lock, statements)
         except BaseException:
@@ -90,12 +90,12 @@ class SQLLedger(Ledger):
         try:
             if books is None:
                 raise Diverged
-            others = books.catch_up(tails)
+            others = books.catch_up(tails, most=LONG)
             tx._books = books
             advance(books.machine, tx)
-        except Diverged:
-            if books is not None:  # what was taken in advance is perhaps not in this log
-                self.stock.clear()
+        except Diverged as error:
+            if books is not None and not isinstance(error, Behind):
+                self.stock.clear()  # what was taken in advance is perhaps not in this log
             tx._books = tx.load()
         self.told = 0
         tx.spare = self._wanted(others)

@@ -158,13 +158,14 @@ def identity(study: int, lite: bool) -> str:
 FEW = 4
 
 
-def _prepared() -> str:
+def prepared(write: bool) -> str:
+    """What a connection to PostgreSQL has prepared: what nearly every call says."""
     statements = [
         "PREPARE satisfice_identity (int) AS SELECT token, "
         "EXTRACT(EPOCH FROM clock_timestamp())::double precision FROM satisfice_studies WHERE id = $1",
         f"PREPARE satisfice_row (int, bigint) AS {_ROWS} WHERE d.study_id = $1 AND d.id = $2",
     ]
-    for kind, columns in TABLES.items():
+    for kind, columns in TABLES.items() if write else ():
         values = ", ".join(f"${place}" for place in range(1, len(columns) + 1))
         statements.append(
             f"PREPARE satisfice_add_{kind} ({', '.join(columns.values())}) AS "
@@ -173,37 +174,35 @@ def _prepared() -> str:
     return "; ".join(statements)
 
 
-# What a connection to PostgreSQL has prepared: what nearly every call says.
-PREPARED = _prepared()
-
-
 def safe(study: int) -> str:
     """The entry up to which all were seen by whoever wrote the last snapshot."""
     return f"SELECT entry FROM satisfice_snapshots WHERE study_id = {study:d}"
 
 
-def numbers(study: int) -> str:
-    """The numbers of all entries."""
-    return f"SELECT n FROM satisfice_rewards WHERE study_id = {study:d}"
+def numbers(study: int, limit: int) -> str:
+    """The numbers of entries, up to so many."""
+    return f"SELECT n FROM satisfice_rewards WHERE study_id = {study:d} ORDER BY n LIMIT {limit:d}"
 
 
-def others(study: int, entry: int, since: int, counted: Iterable[int]) -> str:
+def others(study: int, entry: int, since: int, counted: Iterable[int], limit: int) -> str:
     """The entries after `since` but for those that are counted, and the last one that is, to be recognised, before
     them. PostgreSQL looks the numbers of a subquery up in a table of hashes."""
     known = ",".join(f"{number:d}" for number in counted)
     return (
         f"SELECT {_ENTRY}, r.n, r.token FROM satisfice_rewards r WHERE r.study_id = {study:d} AND r.n >= {since:d} "
-        f"AND (r.n = {entry:d} OR r.n NOT IN (SELECT unnest('{{{known}}}'::bigint[]))) ORDER BY r.n <> {entry:d}, r.n"
+        f"AND (r.n = {entry:d} OR r.n NOT IN (SELECT unnest('{{{known}}}'::bigint[]))) ORDER BY r.n <> {entry:d}, r.n "
+        f"LIMIT {limit:d}"
     )
 
 
-def tail(study: int, seq: int, decision: int, entry: int) -> tuple[str, str, str]:
-    """The events, decisions and entries since, and the last one before of each, to be recognised."""
+def tail(study: int, seq: int, decision: int, entry: int, limit: int = 1 << 62) -> tuple[str, str, str]:
+    """The events, decisions and entries since, up to so many of each, and the last one before of each, to be
+    recognised."""
     return (
         "SELECT seq, kind, data, at, token FROM satisfice_events "
-        f"WHERE study_id = {study:d} AND seq >= {seq:d} ORDER BY seq",
+        f"WHERE study_id = {study:d} AND seq >= {seq:d} ORDER BY seq LIMIT {limit:d}",
         f"SELECT {_ASKED}, d.token FROM satisfice_decisions d "
-        f"WHERE d.study_id = {study:d} AND d.id >= {decision:d} ORDER BY d.id",
+        f"WHERE d.study_id = {study:d} AND d.id >= {decision:d} ORDER BY d.id LIMIT {limit:d}",
         f"SELECT {_ENTRY}, r.n, r.token FROM satisfice_rewards r "
-        f"WHERE r.study_id = {study:d} AND r.n >= {entry:d} ORDER BY r.n",
+        f"WHERE r.study_id = {study:d} AND r.n >= {entry:d} ORDER BY r.n LIMIT {limit:d}",
     )

@@ -15,7 +15,7 @@ from satisfice.studies.records import ASKED_FIELDS, Asked, Entry, Event, Outcome
 from satisfice.studies.series import Point, due, from_data, point_of, stride, to_data
 from satisfice.studies.storages import statements as say
 from satisfice.studies.storages.base import Transaction, View, time_of
-from satisfice.studies.storages.books import Books, Diverged, Seen
+from satisfice.studies.storages.books import LONG, MOST_COUNTED, Books, Diverged, Seen
 from satisfice.studies.storages.links import Link
 
 if TYPE_CHECKING:
@@ -81,7 +81,8 @@ class SQLView(View):
         )
         books = Books(machine, seen)
         if not self._ledger.lite:
-            books.since, books.counted = 0, {number for (number,) in self._link.read(say.numbers(self._study))}
+            numbers = self._link.read(say.numbers(self._study, MOST_COUNTED + 1))
+            books.since, books.counted = 0, {number for (number,) in numbers}
         books.unsaved = SNAPSHOT_EVERY
         return books
 
@@ -90,7 +91,7 @@ class SQLView(View):
         with contextlib.suppress(Diverged):
             if not self._ledger.lite:
                 safe, *tails = tails
-            books.catch_up(tails, locked=self._ledger.lite)
+            books.catch_up(tails, locked=self._ledger.lite, most=LONG)
             if not self._ledger.lite and safe:
                 books.settle(safe[0][0])
             advance(books.machine, self)
