@@ -186,19 +186,26 @@ def show_delays(rows: list[dict[str, object]], picture: Path | None) -> None:
     if picture is None:
         return
     total = max(int(row["decisions"]) for row in rows)  # type: ignore[call-overload]
-    runs = len({row["seed"] for row in rows})
+    runs = {policy: len({row["seed"] for row in rows if row["policy"] == policy}) for policy in POLICIES}
     figure, axes = new_figure(1, len(CELLS), width=3.1, height=3.6)
     places = np.arange(len(DELAYS))
     for ax, cell in zip(axes, CELLS, strict=True):
         for policy in POLICIES:
             colour, marker, dash = look(policy)
             values = [sums[cell, policy, delay] for delay in DELAYS]
-            ax.plot(places, values, color=colour, marker=marker, linestyle=dash, label=pretty(policy))
+            ax.plot(
+                places,
+                values,
+                color=colour,
+                marker=marker,
+                linestyle=dash,
+                label=f"{pretty(policy)}, {runs[policy]} runs",
+            )
         ax.set_yscale("log")
         ax.set_xticks(places, ["0", "100", "1k", "10k", "100k"])
         ax.set_title(cell, fontsize=10)
         ax.set_xlabel("rewards late by (decisions)")
-    axes[0].set_ylabel(f"summed regret after {total:,} decisions\n(mean of {runs} run{'s' if runs > 1 else ''})")
+    axes[0].set_ylabel(f"summed regret after {total:,} decisions\n(mean over runs)")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(POLICIES), fontsize=9)
     save(figure, picture)
     print(f"wrote {picture}")
