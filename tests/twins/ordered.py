@@ -36,14 +36,19 @@ def cof_policy(bandit: Bandit, T: int, alpha: float, growth: float = 0.01) -> No
 
 
 def against(bandit: Bandit, i: int, scale: float) -> float:
-    """min over x of n_i ((scale x - mu_i)^+)^2 + sum of n_j ((mu_j - x)^+)^2, by ternary search: it is convex."""
+    """min over x of n_i ((scale x - mu_i)^+)^2 + sum of n_j ((mu_j - x)^+)^2.
 
-    def total(x: float) -> float:
-        moved = sum(n * max(mu - x, 0.0) ** 2 for n, mu in zip(bandit.n, bandit.mu, strict=True))
-        return moved + bandit.n[i] * max(scale * x - bandit.mu[i], 0.0) ** 2
-
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        left, right = low + (high - low) / 3, high - (high - low) / 3
-        low, high = (low, right) if total(left) <= total(right) else (left, high)
-    return total((low + high) / 2)
+    The least of a convex function: wherever it is, some number of arms with the largest means is above it, so it is
+    one of the stationary points of these sums. Where arm i reaches scale times the largest mean, it is 0.
+    """
+    n, mu = bandit.n, bandit.mu
+    if mu[i] >= scale * max(mu):
+        return 0.0
+    best = float("inf")
+    weight, total = n[i] * scale * scale, n[i] * scale * mu[i]
+    for j in sorted(range(bandit.K), key=mu.__getitem__, reverse=True):
+        weight, total = weight + n[j], total + n[j] * mu[j]
+        x = total / weight
+        moved = sum(n_j * max(mu_j - x, 0.0) ** 2 for n_j, mu_j in zip(n, mu, strict=True))
+        best = min(best, moved + n[i] * max(scale * x - mu[i], 0.0) ** 2)
+    return best
