@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from satisfice import bets
 from satisfice.statistics import evidence, interval, kl, meeting, penalty, settled
 
 Floats = NDArray[np.float64]
@@ -411,7 +412,9 @@ def risk(case: Case, levels: Floats, delta: float, arm: int, out: Flags | None =
     return 1.0 if margin <= least else delta * math.exp(-margin)
 
 
-def intervals(pulls: Ints, totals: Floats, delta: float | Floats, sigma: float = 0.0) -> list[tuple[float, float]]:
+def intervals(
+    pulls: Ints, totals: Floats, delta: float | Floats, sigma: float = 0.0, squares: Floats | None = None
+) -> list[tuple[float, float]]:
     """Confidence intervals for all means that hold at all times together, with probability at least `1 - delta`.
 
     Parameters
@@ -422,6 +425,9 @@ def intervals(pulls: Ints, totals: Floats, delta: float | Floats, sigma: float =
         Probability that any interval ever misses its mean, shared equally; or the share of every arm.
     sigma : float
         Standard deviation of Gaussian rewards; 0 for rewards within [0, 1].
+    squares : array, optional
+        Sums of the squares of the rewards, within [0, 1], of every arm: rewards that vary less than coin flips then
+        have shorter intervals (`satisfice.bets`).
 
     Examples
     --------
@@ -430,6 +436,9 @@ def intervals(pulls: Ints, totals: Floats, delta: float | Floats, sigma: float =
     (0.338, 0.662, (0.0, 1.0))
     """
     shares = np.full(len(pulls), delta / max(len(pulls), 1)) if isinstance(delta, float) else np.asarray(delta)
+    if squares is not None:
+        sums = zip(pulls.tolist(), totals.tolist(), squares.tolist(), shares.tolist(), strict=True)
+        return [bets.interval(*of_arm) for of_arm in sums]
     return [
         interval(n, total / max(n, 1), share, sigma)
         for n, total, share in zip(pulls.tolist(), totals.tolist(), shares.tolist(), strict=True)

@@ -263,7 +263,7 @@ def test_lemma_8_the_sum_of_all_parts() -> None:
     nats = (1 + gamma) * math.log(horizon + 1)
     most = max(nats / (1 - constants.eps), (nats / delta**2) ** (2 / 3))
     early = math.ceil(max(2 / delta, constants.sum + 2))
-    bound = constants.rate * (most + 1 + early + math.sqrt(most))
+    bound = constants.rate * (most + 2 + early + math.sqrt(most))
     bound += arms * largest * (12 + early + 2 * math.sqrt(5 * most))
     bound += largest * 21_000 * early**3 * (arms + early)
     result = sf.simulate(instance, setting, ["graves-lai"], horizon=horizon, runs=5, seed=1, compiled=False, workers=1)

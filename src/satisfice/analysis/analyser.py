@@ -259,7 +259,7 @@ def _arms(
     low, high = evidence.limits
     nats = nats_of((1.0 - confidence) / size)
     pulls, totals = evidence.rows.astype(np.int64), evidence.rows * evidence.scaled()
-    anytime = proofs.intervals(pulls, totals, 1.0 - confidence)
+    anytime = proofs.intervals(pulls, totals, 1.0 - confidence, squares=evidence.squares)
     feasible = _feasible(setting, evidence, means)
     tail = 100 * (1.0 - confidence) / 2
     result = []

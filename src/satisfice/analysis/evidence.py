@@ -25,6 +25,7 @@ class Evidence:
     names: tuple[str, ...]
     rows: Floats  # (arms,)
     means: Floats  # (arms,) of the rewards
+    squares: Floats  # (arms,) sum of the squares of the rewards, on the scale of the limits: within [0, 1]
     costs: Floats  # (arms,) mean cost
     cost_errors: Floats  # (arms,) standard error of the mean cost; 0 where it does not vary
     cost_ends: Floats  # (arms, 2) smallest and largest cost of a row
@@ -116,6 +117,8 @@ def collect(frame: pl.DataFrame, prices: dict[str, float] | None, limits: tuple[
     rows = np.array([at[name] for name in table["arm"].to_list()])
     counts[rows, np.searchsorted(values, table["reward"].to_numpy())] = table["rows"].to_numpy()
     ends = (min(0.0, float(values[0])), float(values[-1]) if values[-1] > 1 else 1.0)
+    bottom, top = ends if limits is None else limits
+    squares = counts @ np.clip((values - bottom) / (top - bottom), 0.0, 1.0) ** 2
     values, counts = merge_levels(values, counts, MOST_LEVELS)
     amount = arms["rows"].to_numpy().astype(np.float64)
     spread = arms["spread"].to_numpy()
@@ -124,12 +127,13 @@ def collect(frame: pl.DataFrame, prices: dict[str, float] | None, limits: tuple[
         names=names,
         rows=amount,
         means=arms["mean"].to_numpy(),
+        squares=squares,
         costs=arms["cost"].to_numpy(),
         cost_errors=np.where(varies, spread / np.sqrt(amount), 0.0),
         cost_ends=arms.select("cheapest", "dearest").to_numpy(),
         values=values,
         counts=counts,
-        limits=ends if limits is None else limits,
+        limits=(bottom, top),
     )
 
 

@@ -23,13 +23,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from satisfice import proofs
+from satisfice import bets, proofs
 from satisfice.statistics import interval
 from satisfice.studies.counts import UNIT, share_of
 from satisfice.studies.machine import Facts, Machine
 
 # Whoever looks again and again finds most arms as they were.
-_interval = lru_cache(maxsize=4096)(interval)
+_interval = lru_cache(maxsize=4096)(bets.interval)
 
 REFUTED, CERTIFIED, NONE = "refuted", "certified", "none"
 
@@ -69,6 +69,7 @@ class Evidence:
         self.pending = np.array([max(arm.outstanding, 0) for arm in arms])
         self._pulls = np.array([arm.counted for arm in arms])
         self._totals = np.array([arm.sum / UNIT for arm in arms])
+        self._squares = np.array([arm.squares / UNIT**2 for arm in arms])  # of older rewards, too: at least their sum
         self._sure_pulls = np.array([arm.sure_pulls for arm in arms])
         self._sure_totals = np.array([arm.sure_total / UNIT for arm in arms])
         self.cases = [self._case(self._pulls, self._totals, self.pending if self.pending.any() else None)]
@@ -102,12 +103,16 @@ class Evidence:
         delta = self.allowed(self.order[k])
         low, high = 0.0, 1.0
         if self._sure_pulls[k]:
-            n = int(self._sure_pulls[k])
-            low, high = _interval(n, min(float(self._sure_totals[k]) / n, 1.0), delta)
-        n = int(self._pulls[k] + self.pending[k])
+            total = float(self._sure_totals[k])
+            low, high = _interval(int(self._sure_pulls[k]), total, min(float(self._squares[k]), total), delta)
+        missing = int(self.pending[k])
+        n = int(self._pulls[k]) + missing
         if n:
-            low = max(low, _interval(n, min(float(self._totals[k]) / n, 1.0), delta)[0])
-            high = min(high, _interval(n, min(float(self._totals[k] + self.pending[k]) / n, 1.0), delta)[1])
+            # What is missing counts as 0 for the lower end and as 1 for the upper one.
+            total = float(self._totals[k])
+            squares = min(float(self._squares[k]), total)
+            low = max(low, _interval(n, total, squares, delta)[0])
+            high = min(high, _interval(n, total + missing, squares + missing, delta)[1])
         return (low, high) if low <= high else (high, low)
 
     def cost_interval(self, arm: int) -> tuple[float, float]:
