@@ -6,9 +6,11 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.typing import NDArray
 
+import satisfice as sf
 from satisfice.bets import BETS, COSTS, FLIPS, SHARES, interval, nats_below
 from satisfice.statistics import interval as flips
 from satisfice.statistics import kl, penalty
@@ -29,7 +31,8 @@ def test_nats_grow_as_the_mean_moves_away() -> None:
     rng = np.random.default_rng(0)
     for _ in range(100):
         n = int(rng.integers(1, 2000))
-        rewards = rng.beta(*rng.uniform(0.2, 5, 2), size=n)
+        a, b = rng.uniform(0.2, 5, 2)
+        rewards = rng.beta(float(a), float(b), size=n)
         total, squares = float(rewards.sum()), float((rewards**2).sum())
         means = np.linspace(total / n, 0.999, 40)
         nats = [nats_below(n, total, squares, float(mean)) for mean in means]
@@ -83,3 +86,23 @@ def test_how_often_an_interval_ever_misses(law: str) -> None:
     assert misses <= 82
     found = [interval(600, float(r.sum()), float((r**2).sum()), 0.2) for r in (draw(rng, 600) for _ in range(20))]
     assert sum(not low <= mean <= high for low, high in found) <= 8
+
+
+def test_a_study_and_an_analysis_show_them() -> None:
+    """Ratings of 0.6 and 0.8 in turn: the mean is 0.7 and the standard deviation 0.1."""
+    study = sf.create_study("ratings", {"a": 1.0, "b": 2.0}, sf.FixedThreshold(0.9), policy="ft-ucb", confidence=0.95)
+    rewards: dict[str, list[float]] = {"a": [], "b": []}
+    for k in range(200):
+        decision = study.ask()
+        rewards[decision.arm].append(0.6 + 0.2 * (k % 2))
+        study.tell(decision.id, rewards[decision.arm][-1])
+    for arm in study.status().arms:
+        seen = np.array(rewards[arm.name])
+        if len(seen) > 50:
+            least, most = flips(len(seen), float(seen.mean()), 0.025)
+            assert least < arm.interval[0] < seen.mean() < arm.interval[1] < most
+            assert arm.interval[1] - arm.interval[0] < 0.9 * (most - least)
+    log = pl.DataFrame({"arm": ["a"] * 200 + ["b"] * 200, "reward": [0.6, 0.8] * 200})
+    found = sf.analyse(log, setting=sf.FixedThreshold(0.5), costs={"a": 1.0, "b": 2.0}, confidence=0.95, plan=False)
+    for row in found.arms:
+        assert row.anytime == pytest.approx(interval(200, 140.0, 100.0, 0.025), abs=1e-6)
