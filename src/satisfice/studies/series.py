@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from satisfice.bets import FLIPS
 from satisfice.statistics import penalty
 from satisfice.studies.counts import UNIT
 
@@ -126,7 +127,8 @@ def from_data(place: int, decisions: int, at: float, data: Sequence[Sequence[flo
 
 def bands(points: Sequence[Point], deltas: Sequence[float]) -> tuple[Floats, Floats]:
     """Where the mean of every arm may lie at every point, (arms, points): the intervals of `Evidence.interval`, all at
-    once. An arm that is not there yet may be anywhere.
+    once, as rewards of 0 and 1 have them (those of other rewards are shorter there). An arm that is not there yet may
+    be anywhere.
 
     Parameters
     ----------
@@ -152,7 +154,7 @@ def bands(points: Sequence[Point], deltas: Sequence[float]) -> tuple[Floats, Flo
     # Three samples, of which each gives an end or two.
     samples = (sure, sums), (pulls + pending, totals), (pulls + pending, totals + pending)
     n, total = (np.concatenate(parts) for parts in zip(*samples, strict=True))
-    room = np.tile(np.repeat(np.log(1.0 / np.asarray(deltas)), len(points)), 3)
+    room = np.tile(np.repeat(np.log(1.0 / (FLIPS * np.asarray(deltas))), len(points)), 3)
     low, high = (edge.reshape(3, len(deltas), len(points)) for edge in _edges(n, total, room))
     lows, highs = np.maximum(low[0], low[1]), np.minimum(high[0], high[2])
     return np.minimum(lows, highs), np.maximum(lows, highs)
