@@ -35,6 +35,16 @@ def test_importing_is_quick_because_it_loads_nothing_else() -> None:
     assert "'satisfice'" in loaded and "satisfice." not in loaded and "numpy" not in loaded
 
 
+def test_the_command_line_explains_itself_without_loading_anything_heavy() -> None:
+    heavy = {*HEAVY, "numpy"} - {"typer"}
+    code = (
+        "import sys; from satisfice.cli import make_app; make_app()(['--help'], standalone_mode=False); "
+        f"print(sorted({heavy!r} & set(sys.modules)))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "Usage:" in shown and shown.splitlines()[-1] == "[]"
+
+
 def test_there_is_one_list_of_public_names() -> None:
     homes: dict[str, str] = vars(sf)["_HOME"]
     modules: tuple[str, ...] = vars(sf)["_MODULES"]

@@ -6,13 +6,16 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from satisfice.cli import options, output
 from satisfice.errors import InvalidData
-from satisfice.problem import Instance
 from satisfice.words import count
+
+if TYPE_CHECKING:
+    from satisfice.problem import Instance
 
 app = typer.Typer(
     help="Make an instance from MovieLens, Goodreads or your own logs.", no_args_is_help=True, rich_markup_mode=None

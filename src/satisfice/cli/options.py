@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import typer
 
 from satisfice.errors import InvalidRun, InvalidSetting
-from satisfice.problem import BestReward, FixedThreshold, Instance, ReferenceArm, Setting
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from satisfice.problem import Instance, Setting
 
 INSTANCE = typer.Option(
     ...,
@@ -110,6 +111,8 @@ def read_setting(
     kind: str, alpha: float | None, reference: str | None, threshold: float | None, instance: Instance | None = None
 ) -> Setting:
     """The setting of `--setting`, `--alpha`, `--reference` and `--threshold`."""
+    from satisfice.problem import BestReward, FixedThreshold, ReferenceArm
+
     given = {"--alpha": alpha is not None, "--reference": reference is not None, "--threshold": threshold is not None}
     takes = {"best": {"--alpha"}, "reference": {"--alpha", "--reference"}, "fixed": {"--threshold"}}
     if kind not in takes:
