@@ -75,6 +75,7 @@ wheel: $(VENV)/.installed-dev
 	$(BIN)/python tools/wheel.py
 
 bench: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/scale.py --memory
 	$(BIN)/python benchmarks/speed.py
 
 bench-regret: $(VENV)/.installed-dev
