@@ -143,9 +143,9 @@ def best_looks() -> None:
 
 def part_steady(runs: int) -> dict[str, object]:
     """Cells of the paper's grid, in which nothing changes."""
-    cells = [(name, alpha, 5_000_000) for name in ("movielens", "goodreads") for alpha in (0.05, 0.1, 0.25, 0.4)]
-    cells += [(f"toy:{mean}", 0.2, 500_000) for mean in ("0.7", "0.75", "0.78")]
+    cells = [(f"toy:{mean}", 0.2, 500_000) for mean in ("0.7", "0.75", "0.78")]
     cells += [(f"llm-routing:{name}", 0.1, 200_000) for name in ("GPQA", "AIME", "MMLU-Pro", "SimpleQA")]
+    cells += [(name, alpha, 5_000_000) for alpha in (0.25, 0.05, 0.1, 0.4) for name in ("movielens", "goodreads")]
     print(f"{'no change':34s}{'glr':>12s}{'glr-drift':>12s}{'ratio':>8s}")
     table, logs = {}, []
     for name, alpha, horizon in cells:
