@@ -103,7 +103,7 @@ def plan(
 
 def _print_table(result: Plan) -> None:
     until = [("policy", "settles", "pulls", "extra cost", "lost quality")]
-    after = [("policy", "saved*", "given up*", "arm of the second half (share of the runs)")]
+    after = [("policy", "saved*", "given up*", "arm of the second half (runs)")]
     for outlook in result.outlooks:
         regrets = (_spread(outlook.cost_regret), _spread(outlook.quality_regret))
         until.append((outlook.policy, f"{outlook.share:.0%}", _spread(outlook.settled), *regrets))
