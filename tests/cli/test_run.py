@@ -47,7 +47,7 @@ def test_json_is_all_that_is_printed(tmp_path: Path) -> None:
 def test_without_a_policy_all_that_serve_the_setting_run(tmp_path: Path) -> None:
     done = satisfice(
         "run", "-i", "asymmetric", "-s", "reference", "--reference", "arm-3", "-T", "500", "-n", "2", "--json",
-        "-o", str(tmp_path),
+        "--plain", "-o", str(tmp_path),
     )  # fmt: skip
     ran = {row["policy"] for row in json.loads(done.stdout)["summary"]}
     assert {"pe", "asymmetric-pe", "ucb-cs"} <= ran and "pe-cs" not in ran

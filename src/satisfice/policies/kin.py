@@ -199,11 +199,11 @@ def audience(kin: Kin, segment: int, order: Ints) -> float:
     --------
     >>> kin = new_kin(3, 2)
     >>> kin.pulls[1] = [100.0, 0.0]
-    >>> audience(kin, 0, np.arange(2))
+    >>> float(audience(kin, 0, np.arange(2)))
     100.0
     >>> kin.pulls[1] = [100.0, 20.0]
-    >>> audience(kin, 0, np.arange(2)), audience(kin, 1, np.arange(2))
-    (60.0, 0.0)
+    >>> [float(audience(kin, segment, np.arange(2))) for segment in range(2)]
+    [60.0, 0.0]
     """
     others, least = 0.0, math.inf
     for k in order:

@@ -203,8 +203,10 @@ def hypergeometric(good: int, bad: int, sample: int, rng: np.random.Generator) -
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> hypergeometric(3, 0, 2, rng), hypergeometric(0, 5, 2, rng), hypergeometric(500_000, 500_000, 500_000, rng)
-    (2, 0, 250091)
+    >>> hypergeometric(3, 0, 2, rng), hypergeometric(0, 5, 2, rng)
+    (2, 0)
+    >>> abs(hypergeometric(500_000, 500_000, 500_000, rng) - 250_000) < 1_500  # six standard deviations
+    True
     """
     low, high = max(0, sample - bad), min(good, sample)
     if low == high:

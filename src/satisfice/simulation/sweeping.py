@@ -132,6 +132,7 @@ def sweep(
     Examples
     --------
     >>> import tempfile
+    >>> from satisfice.settings import BestReward
     >>> with tempfile.TemporaryDirectory() as kept:
     ...     found = sweep("toy:0.78", BestReward(0.1), ["etc-cs"], 1000, {"alpha": [0.1, 0.2]}, runs=2, folder=kept)
     >>> found.to_polars().select("alpha", "policy", "regret").rows()[:2]
