@@ -39,6 +39,11 @@ def test_what_is_left_out_is_said() -> None:
     assert " ".join(lines[3:]) == "(left out for want of room: worst)"
 
 
+def test_rows_below_a_row_stay_below_it() -> None:
+    rows = [("regret", "at most"), ("cost", "886,713"), ("  nominal", "145,347")]
+    assert layout(rows, 11) == ["cost", "  at most", "    886,713", "  nominal", "    at most", "      145,347"]
+
+
 def test_words_stay_whole() -> None:
     assert fill("one two three", 8) == "one two\nthree"
     assert fill("see results/analysis-campaign.html", 10) == "see\nresults/analysis-campaign.html"

@@ -103,15 +103,18 @@ def _narrowed(widths: list[int], width: int, breakable: Collection[int]) -> list
 
 
 def _stacked(rows: Sequence[Sequence[str]], width: int) -> list[str]:
-    """Every row as a block: its first cell, and below it the others, each with the name of its column."""
+    """Every row as a block: its first cell, and below it, further in, the others, each with the name of its column."""
     head, *body = rows
     size = max((len(name) for name in head[1:]), default=0)
     lines: list[str] = []
+    depth = ""
     for row in body:
-        lines += textwrap.wrap(row[0], max(width, LEAST)) if row[0] else []
+        if row[0]:
+            lines += textwrap.wrap(row[0], max(width, LEAST))
+            depth = " " * (len(row[0]) - len(row[0].lstrip()))
         for name, cell in zip(head[1:], row[1:], strict=True):
             if cell:
-                lines += _entry(name, cell, size, width)
+                lines += [depth + line for line in _entry(name, cell, size, width - len(depth))]
     return lines
 
 

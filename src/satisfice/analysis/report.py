@@ -6,6 +6,7 @@ import base64
 import io
 import json
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -89,6 +90,7 @@ def _workbook(a: Analysis, path: Path) -> None:
     import xlsxwriter
 
     with xlsxwriter.Workbook(path, {"default_date_format": "yyyy-mm-dd"}) as book:
+        book.set_properties({"created": datetime(2000, 1, 1)})  # else the same analysis is another file every second
         a.to_polars().write_excel(book, worksheet="options", autofit=True)
         said = [a.sentence, *a.details, *(concern.sentence for concern in a.concerns)]
         facts = pl.DataFrame({"what": [*_facts(a), *["said"] * len(said)], "value": [*_facts(a).values(), *said]})

@@ -68,12 +68,17 @@ def with_sentences(analysis: Analysis) -> Analysis:
     return replace(analysis, sentence=_sentence(analysis), details=tuple(_details(analysis)))
 
 
+def _spoken(part: float) -> str:
+    """A share within a sentence."""
+    return share(part).replace("> ", "more than ").replace("< ", "less than ")
+
+
 def _sentence(a: Analysis) -> str:
     if a.choice is None:
         best = max(a.arms, key=lambda arm: arm.mean)
         return (
             f"No option is good enough ({goal(a)}); the best is {best.name} with {number(best.mean)}. "
-            f"By {count(a.rows, 'row')}, that is right with a probability of {share(a.sure)}."
+            f"By {count(a.rows, 'row')}, that is right with a probability of {_spoken(a.sure)}."
         )
     doubt = (
         ""
@@ -99,7 +104,7 @@ def _sentence(a: Analysis) -> str:
         )
     return (
         f"{lead} the cheapest option that is good enough ({goal(a)}), with a probability of "
-        f"{share(a.sure)}.{doubt}{saves}"
+        f"{_spoken(a.sure)}.{doubt}{saves}"
     )
 
 

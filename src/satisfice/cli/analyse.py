@@ -83,4 +83,4 @@ def analyse(
         output.print_json({**result.to_dict(), "files": [str(path) for path in written]})
         return
     typer.echo(text(result, options.width()))
-    typer.echo(f"report: {written[0]}\ndata:   {', '.join(str(path) for path in written[1:])}")
+    options.say(f"report: {written[0]}\ndata: {', '.join(str(path) for path in written[1:])}")

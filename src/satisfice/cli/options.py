@@ -51,11 +51,11 @@ def width() -> int | None:
     return screen.width if screen.is_terminal else None
 
 
-def say(text: str) -> None:
+def say(text: str, err: bool = False) -> None:
     """Print sentences, in lines that fit the terminal."""
     from satisfice.tables import fill
 
-    typer.echo(fill(text, width()))
+    typer.echo(fill(text, width()), err=err)
 
 
 def print_table(

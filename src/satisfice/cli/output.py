@@ -12,6 +12,7 @@ from pathlib import Path
 
 import typer
 
+from satisfice.cli import options
 from satisfice.errors import InvalidData
 from satisfice.words import plain
 
@@ -77,7 +78,7 @@ def keep(folder: Path, stem: str, writers: dict[str, Callable[[Path], object]]) 
     except OSError as error:
         raise InvalidData(f"{folder} cannot be written to: {error.strerror or error}") from error
     if name != stem:
-        typer.echo(f"note: {folder / stem} has other results, which are kept; these are in {folder / name}", err=True)
+        options.say(f"note: {folder / stem} has other results, which are kept; these are in {folder / name}", err=True)
     return targets
 
 
