@@ -88,3 +88,13 @@ def test_keys_are_created_listed_and_revoked(tmp_path: Path) -> None:
 def test_no_auth_is_refused_where_others_can_connect() -> None:
     result = CliRunner().invoke(make_app(), ["serve", "--no-auth", "--host", "0.0.0.0", "--port", "0"])
     assert result.exit_code == 2 and "would let everybody in" in result.output
+
+
+@pytest.mark.parametrize("command", ["serve", "demo"])
+def test_what_is_missing_is_said(command: str) -> None:
+    code = (
+        f"import sys; sys.modules.update(msgspec=None, uvicorn=None); sys.argv = ['satisfice', {command!r}]\n"
+        "from satisfice.cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and "pip install 'satisfice[serve]'" in done.stderr, done.stderr

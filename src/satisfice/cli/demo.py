@@ -15,8 +15,6 @@ def demo(
     model is down; 45 seconds after the start a price is cut, after 150 seconds a model gets worse. Smaller studies
     beside it are proved, paused, or just begun. Nothing is kept.
     """
-    import uvicorn
-
     from satisfice.service import create_app, server
     from satisfice.service.demo import Fleet
     from satisfice.studies import get_storage
@@ -29,6 +27,8 @@ def demo(
     typer.echo(
         "A simulated fleet calls 13 models. In 45 s a price is cut, in 150 s a model gets worse. Ctrl-C ends it."
     )
+    import uvicorn  # after the service, which says what to install
+
     fleet = Fleet(storage, rate=rate)
     config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=2)
     fleet.start()
