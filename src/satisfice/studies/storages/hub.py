@@ -232,7 +232,7 @@ class Writer:
         began = time.perf_counter()
         try:
             finds = [number for request in requests for number in request.finds]
-            tx = ledger.begin(link, any(request.lock for request in requests), finds)
+            tx = ledger.begin(link, any(request.lock for request in requests), finds, len(requests))
             for request in requests:
                 request.mine = request.mine or request.claim(False)
             if not self._each([request for request in requests if request.mine], tx):

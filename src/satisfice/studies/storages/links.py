@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from satisfice.errors import OutcomeUnknown, StorageError
 from satisfice.studies.storages.database import Database, PostgreSQL, SQLite, unknown
-from satisfice.studies.storages.statements import FEW, TABLES, prepared
+from satisfice.studies.storages.statements import FEW, TABLES, Said, prepared
 
 try:
     import fcntl
@@ -30,6 +30,7 @@ class Link:
         self.database = database
         self.connection = database.connect(write=write)
         self.closed = False
+        self._added: dict[str, Rows] = {}  # rows that are added together, before the next read or the commit
 
     def line_up(self) -> None:
         """Wait for one's turn to write, where the database does not see to it that everybody gets one."""
@@ -37,11 +38,11 @@ class Link:
     def leave(self) -> None:
         """Let others have their turn."""
 
-    def begin(self, study: int, lock: bool, statements: Sequence[str]) -> list[Rows]:
+    def begin(self, study: int, lock: bool, statements: Sequence[Said]) -> list[Rows]:
         """Begin a transaction that will write, and answer with the rows of some statements."""
         raise NotImplementedError
 
-    def view(self, statements: Sequence[str]) -> list[Rows]:
+    def view(self, statements: Sequence[Said]) -> list[Rows]:
         """Begin a transaction that only reads: it sees one moment, whatever is written meanwhile."""
         raise NotImplementedError
 
@@ -49,16 +50,24 @@ class Link:
         """The rows of a statement, with all that was written before."""
         return cast(Rows, self.connection.execute(self._say(statement), values).fetchall())
 
-    def reads(self, statements: Sequence[str]) -> list[Rows]:
+    def reads(self, statements: Sequence[Said]) -> list[Rows]:
         """The rows of each of several statements."""
-        return [self.read(statement) for statement in statements]
+        return [self.read(*statement) for statement in statements]
 
     def write(self, statement: str, values: Sequence[object] = ()) -> None:
         """Write, now or at the latest before the next read or the end of the transaction."""
         self.connection.execute(self._say(statement), values)
 
     def write_rows(self, kind: str, rows: Rows) -> None:
-        """Add many rows of one kind."""
+        """Add many rows of one kind, now or at the latest before anything else is read or written."""
+        self._added.setdefault(kind, []).extend(rows)
+
+    def _flush(self) -> None:
+        """Add the rows that wait for it."""
+        while self._added:
+            self._add(*self._added.popitem())
+
+    def _add(self, kind: str, rows: Rows) -> None:
         raise NotImplementedError
 
     def _say(self, statement: str) -> str:
@@ -85,9 +94,13 @@ class Link:
             self.connection.close()
 
 
+# So many rows are added by one statement; other threads may come in between after each.
+AT_ONCE = (64, 16, 4, 1)
 INSERT = {
-    kind: f"INSERT INTO satisfice_{kind} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+    (kind, size): f"INSERT INTO satisfice_{kind} ({', '.join(columns)}) VALUES "
+    + ", ".join([f"({', '.join('?' * len(columns))})"] * size)
     for kind, columns in TABLES.items()
+    for size in AT_ONCE
 }
 
 
@@ -104,7 +117,6 @@ class SQLiteLink(Link):
     def __init__(self, database: SQLite, *, write: bool) -> None:
         super().__init__(database, write=write)
         self._which = database.identity
-        self._added: dict[str, Rows] = {}  # rows that are written together, before the next read or the commit
         self._queue: FileIO | None = None
         if write and fcntl is not None and database.file is not None:
             with contextlib.suppress(OSError):
@@ -124,7 +136,7 @@ class SQLiteLink(Link):
         if self._queue is not None and not self._queue.closed:
             fcntl.flock(self._queue, fcntl.LOCK_UN)
 
-    def begin(self, study: int, lock: bool, statements: Sequence[str]) -> list[Rows]:
+    def begin(self, study: int, lock: bool, statements: Sequence[Said]) -> list[Rows]:
         if self.database.identity is None:
             raise StorageError(f"the file {self.database.file} is gone; nothing was written")
         self._added.clear()
@@ -136,11 +148,11 @@ class SQLiteLink(Link):
             except self.database.errors as error:
                 if not self.database.busy(error) or time.monotonic() > deadline:
                     raise
-        return [self.connection.execute(statement).fetchall() for statement in statements]
+        return [self.connection.execute(*statement).fetchall() for statement in statements]
 
-    def view(self, statements: Sequence[str]) -> list[Rows]:
+    def view(self, statements: Sequence[Said]) -> list[Rows]:
         self.connection.execute("BEGIN")
-        return [self.connection.execute(statement).fetchall() for statement in statements]
+        return [self.connection.execute(*statement).fetchall() for statement in statements]
 
     def read(self, statement: str, values: Sequence[object] = ()) -> Rows:
         self._flush()
@@ -150,13 +162,13 @@ class SQLiteLink(Link):
         self._flush()
         super().write(statement, values)
 
-    def write_rows(self, kind: str, rows: Rows) -> None:
-        self._added.setdefault(kind, []).extend(rows)
-
-    def _flush(self) -> None:
-        while self._added:
-            kind, rows = self._added.popitem()
-            self.connection.executemany(INSERT[kind], rows)
+    def _add(self, kind: str, rows: Rows) -> None:
+        done = 0
+        for size in AT_ONCE:
+            while len(rows) - done >= size:
+                values = [value for row in rows[done : done + size] for value in row]
+                self.connection.execute(INSERT[kind, size], values)
+                done += size
 
     def commit(self) -> None:
         self._flush()
@@ -196,6 +208,19 @@ def queue_file(file: Path) -> Path:
     return file.with_name(file.name + "-queue")
 
 
+def array(kind: str, values: Sequence[Any]) -> list[Any] | str:
+    """Values of one type as the driver is handed them: numbers, which need no quotes, in PostgreSQL's own notation.
+
+    Examples
+    --------
+    >>> array("double precision", (0.5, None, 1.0)), array("text", ("a", None))
+    ('{0.5,NULL,1.0}', ['a', None])
+    """
+    if kind == "text":
+        return list(values)
+    return "{" + ",".join(["NULL" if value is None else str(value) for value in values]) + "}"
+
+
 class PostgresLink(Link):
     """Statements travel together: while a study is locked others wait for it, so every trip to the server counts.
 
@@ -221,21 +246,21 @@ class PostgresLink(Link):
     def usable(self) -> bool:
         return not self.closed and not self.connection.closed
 
-    def begin(self, study: int, lock: bool, statements: Sequence[str]) -> list[Rows]:
+    def begin(self, study: int, lock: bool, statements: Sequence[Said]) -> list[Rows]:
         self._waiting.clear()
+        self._added.clear()
         how = "" if lock else "_shared"
         head = (
-            "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
-            f"SELECT pg_advisory_xact_lock{how}('satisfice_studies'::regclass::oid::int, {study})",
+            Said("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
+            Said(f"SELECT pg_advisory_xact_lock{how}('satisfice_studies'::regclass::oid::int, ?)", (study,)),
         )
         return self._sets((*head, *statements), len(head))
 
-    def view(self, statements: Sequence[str]) -> list[Rows]:
-        return self._sets(("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", *statements), 1)
+    def view(self, statements: Sequence[Said]) -> list[Rows]:
+        return self._sets((Said("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"), *statements), 1)
 
-    def _sets(self, statements: Sequence[str], skip: int) -> list[Rows]:
-        # Several statements in one trip take no parameters; there are none but whole numbers and our own tokens.
-        cursor = self.connection.execute("; ".join(statements))
+    def _sets(self, statements: Sequence[Said], skip: int) -> list[Rows]:
+        cursor = self.connection.execute("; ".join([statement.whole for statement in statements]))
         sets = []
         for place in range(len(statements)):
             if place >= skip:
@@ -244,6 +269,7 @@ class PostgresLink(Link):
         return sets
 
     def _send(self, *last: str) -> None:
+        self._flush()
         text = "; ".join([*self._waiting, *last])
         self._waiting.clear()
         if text:
@@ -253,7 +279,7 @@ class PostgresLink(Link):
         self._send()
         return super().read(statement, values)
 
-    def reads(self, statements: Sequence[str]) -> list[Rows]:
+    def reads(self, statements: Sequence[Said]) -> list[Rows]:
         self._send()
         return self._sets(statements, 0)
 
@@ -261,20 +287,20 @@ class PostgresLink(Link):
         return statement.replace("?", "%s")
 
     def write(self, statement: str, values: Sequence[object] = ()) -> None:
+        self._flush()
         self._waiting.append(self._cursor.mogrify(self._say(statement), values))
 
-    def write_rows(self, kind: str, rows: Rows) -> None:
+    def _add(self, kind: str, rows: Rows) -> None:
         columns = TABLES[kind]
         if len(rows) <= FEW:
             say = f"EXECUTE satisfice_add_{kind} ({', '.join(['%s'] * len(columns))})"
             self._waiting += [self._cursor.mogrify(say, row) for row in rows]
             return
-        names = ", ".join(columns)
-        arrays = ", ".join(f"%s::{kind}[]" for kind in columns.values())
+        arrays = ", ".join(f"%s::{type_}[]" for type_ in columns.values())
         self._waiting.append(
             self._cursor.mogrify(
-                f"INSERT INTO satisfice_{kind} ({names}) SELECT * FROM unnest({arrays})",
-                list(map(list, zip(*rows, strict=True))),
+                f"INSERT INTO satisfice_{kind} ({', '.join(columns)}) SELECT * FROM unnest({arrays})",
+                [array(type_, values) for type_, values in zip(columns.values(), zip(*rows, strict=True), strict=True)],
             )
         )
 
@@ -290,6 +316,7 @@ class PostgresLink(Link):
 
     def rollback(self) -> None:
         self._waiting.clear()
+        self._added.clear()
         super().rollback()
 
 

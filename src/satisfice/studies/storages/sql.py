@@ -21,10 +21,14 @@ from satisfice.studies.storages.books import LONG, Behind, Books, Diverged
 from satisfice.studies.storages.database import make_database, unknown
 from satisfice.studies.storages.hub import Hub, Request
 from satisfice.studies.storages.links import Link
+from satisfice.studies.storages.statements import Said
 from satisfice.studies.storages.transactions import SQLTransaction, SQLView
 
-# Decisions taken in advance are good for so many seconds, and so many are taken at most.
+# Decisions taken in advance are good for so many seconds, and so many are taken where other processes are at it, too.
 FRESH, MOST_SPARE = 1.0, 64
+# Where several callers of this process are at it, so many are taken for each of them, and at most this share of all
+# that were ever made: while there are few, every reward counts.
+AHEAD, SHARE = 3, 1 / 16
 # So many decisions at most are read when a transaction begins.
 MOST_FOUND = 1_000
 
@@ -44,6 +48,7 @@ class SQLLedger(Ledger):
         self.token = token
         self._spare = 0
         self._busy_at = 0.0
+        self._crowd, self._crowded_at = 0.0, 0.0  # how many callers shared the last transactions, and when
         self._guard = threading.Lock()
         hub.ledgers[study, token] = self
 
@@ -51,11 +56,11 @@ class SQLLedger(Ledger):
         """Forget the state that was read."""
         self.books = None
 
-    def tail(self, books: Books, limit: int = 1 << 62) -> tuple[str, str, str]:
+    def tail(self, books: Books, limit: int = 1 << 62) -> tuple[Said, Said, Said]:
         """The statements that read what has come since, up to so much of each kind."""
         return say.tail(self.study, books.machine.seq, books.machine.decisions, books.seen.entry, limit)
 
-    def _news(self, books: Books) -> list[str]:
+    def _news(self, books: Books) -> list[Said]:
         """The statements that read what has come since, without the lock."""
         events, decisions, entries = self.tail(books, LONG + 1)
         if self.lite:  # where one writes after the other, so that no entry comes after one with a larger number
@@ -65,8 +70,9 @@ class SQLLedger(Ledger):
 
     # Transactions
 
-    def begin(self, link: Link, lock: bool, finds: Sequence[int] = ()) -> SQLTransaction:
-        """Begin a transaction, with the state caught up if it has the lock, and these decisions read."""
+    def begin(self, link: Link, lock: bool, finds: Sequence[int] = (), callers: int = 1) -> SQLTransaction:
+        """Begin a transaction that so many callers share, with the state caught up if it has the lock, and these
+        decisions read."""
         books = self.books if lock else None
         if lock:
             self.books = None  # until the transaction is done; without the lock nothing happens to them
@@ -98,7 +104,7 @@ class SQLLedger(Ledger):
                 self.stock.clear()  # what was taken in advance is perhaps not in this log
             tx._books = tx.load()
         self.told = 0
-        tx.spare = self._wanted(others)
+        tx.spare = self._wanted(others, callers, tx.machine.decisions)
         return tx
 
     def _check(self, identity: list[tuple[Any, ...]]) -> None:
@@ -110,15 +116,19 @@ class SQLLedger(Ledger):
                 "was opened; load the study again"
             )
 
-    def _wanted(self, others: int) -> int:
-        """How many decisions to take in advance: the more, the more other processes are at it, too."""
+    def _wanted(self, others: int, callers: int, decisions: int) -> int:
+        """How many decisions to take in advance: the more, the more other processes and callers are at it, too."""
         now = time.monotonic()
+        before = self._crowd if now - self._crowded_at < FRESH else 0.0
+        self._crowd, self._crowded_at = (before + callers) / 2, now
         if others:
             self._busy_at = now
             self._spare = min(max(2 * self._spare, 2), MOST_SPARE)
         elif now - self._busy_at > FRESH:
             self._spare = 0
-        return 0 if self.config.expire_after is not None and self.config.expire_after < 10 * FRESH else self._spare
+        if self.config.expire_after is not None and self.config.expire_after < 10 * FRESH:
+            return 0
+        return max(self._spare, int(min(AHEAD * self._crowd, SHARE * decisions)) if self._crowd > 2 else 0)
 
     def run(self, work: Callable[[Transaction], T], *, lock: bool = True, finds: Sequence[int] = ()) -> T:
         return cast(T, self.hub.run(Request(self, work, lock, finds)))

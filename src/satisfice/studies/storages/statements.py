@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from satisfice.studies.records import INNER
 
@@ -126,31 +127,47 @@ PAGE = "SELECT id, name FROM satisfice_studies WHERE id > ? ORDER BY id LIMIT ?"
 NAME = "SELECT name FROM satisfice_studies WHERE id = ?"
 
 
-def load(study: int) -> str:
+class Said(NamedTuple):
+    """A statement with whole numbers for its question marks, and the values of no other kind."""
+
+    text: str
+    numbers: tuple[int, ...] = ()
+
+    @property
+    def whole(self) -> str:
+        """The statement with the numbers in it: several statements in one trip take no parameters.
+
+        Examples
+        --------
+        >>> Said("SELECT ? + ?", (1, 2)).whole
+        'SELECT 1 + 2'
+        """
+        first, *rest = self.text.split("?")
+        return first + "".join(f"{number:d}{part}" for number, part in zip(self.numbers, rest, strict=True))
+
+
+def load(study: int) -> Said:
     """The last snapshot."""
-    return (
-        "SELECT state, entry, seq_token, decision_token, entry_token FROM satisfice_snapshots "
-        f"WHERE study_id = {study:d}"
+    return Said(
+        "SELECT state, entry, seq_token, decision_token, entry_token FROM satisfice_snapshots WHERE study_id = ?",
+        (study,),
     )
 
 
-def these(study: int, ids: Sequence[int]) -> str:
-    """Some decisions and what became of them."""
-    return f"{_ROWS} WHERE d.study_id = {study:d} AND d.id IN ({', '.join(f'{number:d}' for number in ids)})"
-
-
-def finds(study: int, ids: Sequence[int], lite: bool) -> list[str]:
-    """The statements that find some decisions: where they are prepared and few, one for each."""
+def finds(study: int, ids: Sequence[int], lite: bool) -> list[Said]:
+    """The statements that find some decisions and what became of them: one for each where few, and prepared."""
+    if lite and len(ids) == 1:
+        return [Said(ROW, (study, ids[0]))]
     if lite or len(ids) > FEW:
-        return [these(study, ids)]
-    return [f"EXECUTE satisfice_row({study:d}, {number:d})" for number in dict.fromkeys(ids)]
+        return [Said(f"{_ROWS} WHERE d.study_id = ? AND d.id IN ({', '.join('?' * len(ids))})", (study, *ids))]
+    return [Said("EXECUTE satisfice_row(?, ?)", (study, number)) for number in dict.fromkeys(ids)]
 
 
-def identity(study: int, lite: bool) -> str:
+def identity(study: int, lite: bool) -> Said:
     """Which study it is, and the storage's own time."""
     if lite:
-        return f"SELECT token, NULL FROM satisfice_studies WHERE id = {study:d}"
-    return f"EXECUTE satisfice_identity({study:d})"
+        return Said("SELECT token, NULL FROM satisfice_studies WHERE id = ?", (study,))
+    return Said("EXECUTE satisfice_identity(?)", (study,))
 
 
 # So many rows are looked for or added one by one, each by a statement that is prepared: to plan one that does it with
@@ -174,35 +191,43 @@ def prepared(write: bool) -> str:
     return "; ".join(statements)
 
 
-def safe(study: int) -> str:
+def safe(study: int) -> Said:
     """The entry up to which all were seen by whoever wrote the last snapshot."""
-    return f"SELECT entry FROM satisfice_snapshots WHERE study_id = {study:d}"
+    return Said("SELECT entry FROM satisfice_snapshots WHERE study_id = ?", (study,))
 
 
-def numbers(study: int, limit: int) -> str:
+def numbers(study: int, limit: int) -> Said:
     """The numbers of entries, up to so many."""
-    return f"SELECT n FROM satisfice_rewards WHERE study_id = {study:d} ORDER BY n LIMIT {limit:d}"
+    return Said("SELECT n FROM satisfice_rewards WHERE study_id = ? ORDER BY n LIMIT ?", (study, limit))
 
 
-def others(study: int, entry: int, since: int, counted: Iterable[int], limit: int) -> str:
+def others(study: int, entry: int, since: int, counted: Iterable[int], limit: int) -> Said:
     """The entries after `since` but for those that are counted, and the last one that is, to be recognised, before
     them. PostgreSQL looks the numbers of a subquery up in a table of hashes."""
     known = ",".join(f"{number:d}" for number in counted)
-    return (
-        f"SELECT {_ENTRY}, r.n, r.token FROM satisfice_rewards r WHERE r.study_id = {study:d} AND r.n >= {since:d} "
-        f"AND (r.n = {entry:d} OR r.n NOT IN (SELECT unnest('{{{known}}}'::bigint[]))) ORDER BY r.n <> {entry:d}, r.n "
-        f"LIMIT {limit:d}"
+    return Said(
+        f"SELECT {_ENTRY}, r.n, r.token FROM satisfice_rewards r WHERE r.study_id = ? AND r.n >= ? "
+        f"AND (r.n = ? OR r.n NOT IN (SELECT unnest('{{{known}}}'::bigint[]))) ORDER BY r.n <> ?, r.n LIMIT ?",
+        (study, since, entry, entry, limit),
     )
 
 
-def tail(study: int, seq: int, decision: int, entry: int, limit: int = 1 << 62) -> tuple[str, str, str]:
+_EVENTS_SINCE = (
+    "SELECT seq, kind, data, at, token FROM satisfice_events WHERE study_id = ? AND seq >= ? ORDER BY seq LIMIT ?"
+)
+_DECISIONS_SINCE = (
+    f"SELECT {_ASKED}, d.token FROM satisfice_decisions d WHERE d.study_id = ? AND d.id >= ? ORDER BY d.id LIMIT ?"
+)
+_ENTRIES_SINCE = (
+    f"SELECT {_ENTRY}, r.n, r.token FROM satisfice_rewards r WHERE r.study_id = ? AND r.n >= ? ORDER BY r.n LIMIT ?"
+)
+
+
+def tail(study: int, seq: int, decision: int, entry: int, limit: int = 1 << 62) -> tuple[Said, Said, Said]:
     """The events, decisions and entries since, up to so many of each, and the last one before of each, to be
     recognised."""
     return (
-        "SELECT seq, kind, data, at, token FROM satisfice_events "
-        f"WHERE study_id = {study:d} AND seq >= {seq:d} ORDER BY seq LIMIT {limit:d}",
-        f"SELECT {_ASKED}, d.token FROM satisfice_decisions d "
-        f"WHERE d.study_id = {study:d} AND d.id >= {decision:d} ORDER BY d.id LIMIT {limit:d}",
-        f"SELECT {_ENTRY}, r.n, r.token FROM satisfice_rewards r "
-        f"WHERE r.study_id = {study:d} AND r.n >= {entry:d} ORDER BY r.n LIMIT {limit:d}",
+        Said(_EVENTS_SINCE, (study, seq, limit)),
+        Said(_DECISIONS_SINCE, (study, decision, limit)),
+        Said(_ENTRIES_SINCE, (study, entry, limit)),
     )

@@ -53,7 +53,7 @@ class SQLView(View):
 
     def load(self) -> Books:
         """The state from the last snapshot and what has come since, or from the whole log where there is none."""
-        for state, *rest in self._link.read(say.load(self._study)):
+        for state, *rest in self._link.read(*say.load(self._study)):
             # A snapshot that is not of this log, or damaged: the log is the truth.
             with contextlib.suppress(Diverged, ValueError, LookupError, TypeError, AttributeError):
                 data = json.loads(state)
@@ -81,7 +81,7 @@ class SQLView(View):
         )
         books = Books(machine, seen)
         if not self._ledger.lite:
-            numbers = self._link.read(say.numbers(self._study, MOST_COUNTED + 1))
+            numbers = self._link.read(*say.numbers(self._study, MOST_COUNTED + 1))
             books.since, books.counted = 0, {number for (number,) in numbers}
         books.unsaved = SNAPSHOT_EVERY
         return books
