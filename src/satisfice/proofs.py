@@ -396,13 +396,20 @@ def risk(case: Case, levels: Floats, delta: float, arm: int, out: Flags | None =
     first, last = opponents(case)
     arms = len(case.costs)
     gone = np.zeros(arms, dtype=np.bool_) if out is None else out
-    asked = rivals(case, levels).tolist()
+    # One that is as strong as the weakest proof so far is enough: so rivals that are likely to refute come first, and
+    # the dearest arms, which are the hardest to refute.
+    asked = sorted(rivals(case, levels).tolist(), key=lambda j: -float(case.means[j]) if j < arms else 0.0)
     margin = math.inf  # by how many nats the weakest of the proofs is stronger than it has to be
     least = math.log(delta)
-    for i in range(arms):
+    for i in reversed(range(arms)):
         if arm < 0 or case.costs[i] < case.costs[arm]:
-            best = max((against(case, i, j) - needed(levels, i, j) for j in asked if j != i), default=-math.inf)
-            margin = min(margin, max(best, 0.0) if gone[i] else best)
+            best = 0.0 if gone[i] else -math.inf
+            for j in asked:
+                if best >= margin:
+                    break
+                if j != i:
+                    best = max(best, against(case, i, j) - needed(levels, i, j))
+            margin = min(margin, best)
             if margin <= least:
                 return 1.0
     if arm >= 0:

@@ -141,11 +141,10 @@ def root(problem: Problem, beliefs: Beliefs, i: int, j: int) -> float:
 
 
 @inline
-def loss(problem: Problem, beliefs: Beliefs, i: int, j: int) -> float:
-    """The expected shortfall of one pull of arm `i` below what `j` sets."""
+def loss(problem: Problem, beliefs: Beliefs, i: int, j: int, u: float) -> float:
+    """The expected shortfall of one pull of arm `i` below what `j` sets; `u` is their `root`."""
     scale = 1.0 - problem.alpha
-    spread = math.sqrt(beliefs.variance[i] + scale * scale * beliefs.variance[j])
-    return spread * excess(root(problem, beliefs, i, j))
+    return math.sqrt(beliefs.variance[i] + scale * scale * beliefs.variance[j]) * excess(u)
 
 
 class Joint(NamedTuple):
@@ -203,11 +202,12 @@ def compare(problem: Problem, beliefs: Beliefs) -> tuple[int, int]:
         u = -40.0
         if k != top:
             u = root(problem, beliefs, k, top)
-            beliefs.short[k] = loss(problem, beliefs, k, top)
+            beliefs.short[k] = loss(problem, beliefs, k, top, u)
             if u > 0.0 and last - first > 1:
                 u = math.sqrt(2.0 * min(together(problem, beliefs, k).nats, 1e6))
         if star >= 0 and k != star:
-            beliefs.short[k] = max(beliefs.short[k], loss(problem, beliefs, k, star))
+            missed = loss(problem, beliefs, k, star, root(problem, beliefs, k, star))
+            beliefs.short[k] = max(beliefs.short[k], missed)
         beliefs.root[k], beliefs.feasible[k] = u, normal_cdf(-u)
     return top, star
 
