@@ -99,11 +99,28 @@ def _dispatcher(function: FunctionType, names: dict[str, FunctionType], above: t
         for place, value in scope.items():
             if value is function:  # it calls itself
                 copy.__globals__[place] = made
+        _once_for_all_numbers(made)
         folder = cache_dir() if lasting else None
         if folder is not None:
             made._cache = DiskCache(folder, key)
         _dispatchers[key] = made
     return _dispatchers[key]
+
+
+def _once_for_all_numbers(made: Any) -> None:
+    """Compile a function that is called with a constant once, for every number, and not for the constant, too."""
+    from numba.core.errors import NumbaError
+    from numba.core.types import unliteral
+
+    as_it_is = made.get_call_template
+
+    def get_call_template(args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        try:
+            return as_it_is(tuple(map(unliteral, args)), {name: unliteral(value) for name, value in kws.items()})
+        except NumbaError:  # one that needs the constant itself
+            return as_it_is(args, kws)
+
+    made.get_call_template = get_call_template
 
 
 def _calls(function: FunctionType) -> tuple[dict[str, FunctionType], dict[str, FunctionType]]:
