@@ -57,7 +57,7 @@ class Watched:
         dialog.dismiss()
 
     def _console(self, message: Any) -> None:
-        # A form that was refused, and a network that is off (which htmx says in its own words), are what a test is about.
+        # A form that was refused, and a network that is off (as htmx says, too), are what a test is about.
         known = "net::ERR_" in message.text or "responded with a status of 4" in message.text
         known = known or message.text.startswith(("htmx:sendError", "htmx:afterRequest"))
         if message.type in ("error", "warning") and not known:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from satisfice.errors import InvalidReward, InvalidStudy, UnknownDecision
+from satisfice.errors import InvalidReward, InvalidStudy, StorageError, UnknownDecision
 from satisfice.studies.changer import StudyChanger
 from satisfice.studies.config import shown
 from satisfice.studies.given import call_of, cost_of, excluded, reward_of, triples
@@ -103,12 +104,10 @@ class Study(StudyChanger):
             and available is None
             and segment is None
         ):
-            ready = self._ledger.take()
-            if ready is not None:
-                return ready
             if not self._open:
                 self._usable()
-            return self._ledger.run(self._next)
+            ready = self._ledger.take()
+            return self._ledger.run(self._next) if ready is None else ready
         whom = Whom(subject, key, session, segment)
         return self._run(lambda tx: self._ask(tx, 1, whom, exclude, available)[0])
 
@@ -410,7 +409,8 @@ class Study(StudyChanger):
             self._usable()
         done = self._ledger.run(enter, lock=False, finds=finds)
         if self._ledger.told >= LOOK_AFTER:
-            self._run(lambda tx: self._watch(tx, self._now(tx)))
+            with contextlib.suppress(StorageError):  # what was told is durable; somebody else looks after the study
+                self._run(lambda tx: self._watch(tx, self._now(tx)))
         return done
 
     @staticmethod

@@ -11,15 +11,17 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextlib
+import logging
 import os
 import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from satisfice.errors import OutcomeUnknown, StorageBusy, StorageError
+from satisfice.errors import OutcomeUnknown, SatisficeError, StorageBusy, StorageError
 from satisfice.studies.storages.books import Shelf
 from satisfice.studies.storages.database import FORK_LOCK, Database, SQLite
 from satisfice.studies.storages.links import Link, leave_queues, make_link, queue_file
@@ -139,18 +141,20 @@ class Writer:
                 self._thread.start()
 
     def _work(self) -> None:
-        idle = 0.0
+        idle, tidied = 0.0, time.monotonic()
         while True:
+            if time.monotonic() >= tidied + TICK:
+                self.hub.tidy(self)
+                tidied = time.monotonic()
             try:
                 first = self.queue.get(timeout=TICK)
             except Empty:
-                self.hub.tidy(self)
                 idle += TICK
                 if idle >= IDLE:
                     with self._guard:
                         # Who leaves work from now on starts another thread; what was left before is still done here.
                         mine, self._thread = self._thread, None
-                        if self.queue.empty():
+                        if self.queue.empty() and not any(self.hub.writer(one) is self for one in self.hub.stocked):
                             return
                         self._thread = mine
                     idle = 0.0
@@ -240,13 +244,18 @@ class Writer:
                 return len(requests) == 1
             tx.finish()
             link.commit()
-            tx.done()
-            for watcher in watchers:
-                watcher(len(requests), time.perf_counter() - began)
-            return True
         except BaseException:
             self._undo(link)
             raise
+        # What is durable is durable: whoever waits for it hears of that, and of nothing else.
+        seconds = time.perf_counter() - began
+        deeds: list[Callable[[], None]] = [partial(watcher, len(requests), seconds) for watcher in watchers]
+        for deed in tx.deeds() + deeds:
+            try:
+                deed()
+            except Exception:
+                logging.getLogger(__name__).warning("after a change of %r", ledger.config.name, exc_info=True)
+        return True
 
     def _each(self, requests: list[Request], tx: SQLTransaction) -> bool:
         """Whether the transaction is sound, with every error of a caller's with that caller."""
@@ -260,6 +269,8 @@ class Writer:
                 request.error = error
                 if tx.changed != before:
                     return False
+            if tx.alone and len(requests) > 1:
+                return False
         return True
 
     def _undo(self, link: Link) -> None:
@@ -320,6 +331,7 @@ class Hub:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.ledgers: weakref.WeakValueDictionary[tuple[int, str], SQLLedger] = weakref.WeakValueDictionary()
+        self.stocked: set[SQLLedger] = set()  # those with decisions that were taken in advance
         self._reset()
         _hubs.add(self)
 
@@ -384,9 +396,9 @@ class Hub:
 
     def tidy(self, writer: Writer) -> None:
         """Give back what was taken in advance and is not used."""
-        for ledger in list(self.ledgers.values()):
-            if self.writer(ledger) is writer:
-                ledger.give_back(stale=True, wait=False)
+        for ledger in list(self.stocked):
+            if self.writer(ledger) is writer and ledger.tidy():
+                self.stocked.discard(ledger)
 
     def who(self) -> str:
         """Who keeps a SQLite file locked, as far as that can be known, and what can be done about it."""
@@ -440,6 +452,8 @@ class Hub:
             for ledger in list(self.ledgers.values()):
                 ledger.lose()
                 ledger.stock.clear()
+                ledger.stale.clear()
+            self.stocked.clear()
         else:
             for user in self._held:
                 user.gate.release()
@@ -474,7 +488,8 @@ if hasattr(os, "register_at_fork"):
 @atexit.register
 def _at_exit() -> None:
     for hub in list(_hubs):
-        with contextlib.suppress(StorageError, RuntimeError):  # where no thread can be started any more
-            for ledger in list(hub.ledgers.values()):
+        for ledger in list(hub.stocked):
+            with contextlib.suppress(SatisficeError, RuntimeError):  # where no thread can be started any more
                 ledger.give_back()
+        with contextlib.suppress(SatisficeError, RuntimeError):
             hub.close()

@@ -64,8 +64,9 @@ class Link:
 
     def _flush(self) -> None:
         """Add the rows that wait for it."""
-        while self._added:
-            self._add(*self._added.popitem())
+        for kind in list(self._added):
+            self._add(kind, self._added[kind])
+            del self._added[kind]
 
     def _add(self, kind: str, rows: Rows) -> None:
         raise NotImplementedError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import secrets
 import threading
@@ -22,7 +23,7 @@ from satisfice.studies.storages.database import make_database, unknown
 from satisfice.studies.storages.hub import Hub, Request
 from satisfice.studies.storages.links import Link
 from satisfice.studies.storages.statements import Said
-from satisfice.studies.storages.transactions import SQLTransaction, SQLView
+from satisfice.studies.storages.transactions import INNER, SQLTransaction, SQLView
 
 # Decisions taken in advance are good for so many seconds, and so many are taken where other processes are at it, too.
 FRESH, MOST_SPARE = 1.0, 64
@@ -45,6 +46,8 @@ class SQLLedger(Ledger):
         self.books: Books | None = None  # of whoever is in a transaction with the lock
         self.told = 0  # entries written since the lock was held last
         self.stock: deque[tuple[float, Decision]] = deque()  # decisions taken in advance, and until when they are good
+        self.stale: deque[int] = deque()  # those that nobody wanted in time
+        self.era = 0  # how often the log turned out to be another one
         self.token = token
         self._spare = 0
         self._busy_at = 0.0
@@ -96,12 +99,17 @@ class SQLLedger(Ledger):
         try:
             if books is None:
                 raise Diverged
+            seq = books.machine.seq
             others = books.catch_up(tails, most=LONG)
+            if self.stock and any(number > seq and kind not in INNER for number, kind, *_ in tails[0]):
+                tx.later(lambda: self.give_back(wait=False))  # somebody else has changed the study
             tx._books = books
             advance(books.machine, tx)
         except Diverged as error:
             if books is not None and not isinstance(error, Behind):
+                self.era += 1
                 self.stock.clear()  # what was taken in advance is perhaps not in this log
+                self.stale.clear()
             tx._books = tx.load()
         self.told = 0
         tx.spare = self._wanted(others, callers, tx.machine.decisions)
@@ -126,9 +134,13 @@ class SQLLedger(Ledger):
             self._spare = min(max(2 * self._spare, 2), MOST_SPARE)
         elif now - self._busy_at > FRESH:
             self._spare = 0
-        if self.config.expire_after is not None and self.config.expire_after < 10 * FRESH:
+        # One that is never handed out, since its process was killed, must not count as a reward.
+        if self.config.expire_after is not None and (
+            self.config.expire_after < 10 * FRESH or self.config.expire_as is not None
+        ):
             return 0
-        return max(self._spare, int(min(AHEAD * self._crowd, SHARE * decisions)) if self._crowd > 2 else 0)
+        wanted = max(self._spare, int(min(AHEAD * self._crowd, SHARE * decisions)) if self._crowd > 2 else 0)
+        return max(wanted - len(self.stock), 0)
 
     def run(self, work: Callable[[Transaction], T], *, lock: bool = True, finds: Sequence[int] = ()) -> T:
         return cast(T, self.hub.run(Request(self, work, lock, finds)))
@@ -167,36 +179,66 @@ class SQLLedger(Ledger):
 
     def take(self) -> Decision | None:
         """A decision that was taken in advance, if there is one."""
-        try:
-            until, decision = self.stock.popleft()
-        except IndexError:
-            return None
-        if until < time.monotonic():
-            self.stock.appendleft((until, decision))
-            return None
-        return decision
+        while True:
+            try:
+                until, decision = self.stock.popleft()
+            except IndexError:
+                return None
+            if until >= time.monotonic():
+                return decision
+            self.stale.append(decision.id)
 
     def stock_up(self, decisions: Sequence[Decision]) -> None:
         until = time.monotonic() + FRESH
         self.stock.extend((until, decision) for decision in decisions)
+        self.hub.stocked.add(self)
 
-    def give_back(self, *, stale: bool = False, wait: bool = True) -> None:
-        """Give decisions back that were taken in advance and not used; with `stale`, only if they are no longer
-        good."""
-        if not self.stock or (stale and self.stock[0][0] >= time.monotonic()):
-            return
-        numbers = []
-        while self.stock:
-            numbers.append(self.stock.popleft()[1].id)
+    def tidy(self) -> bool:
+        """Give back what is no longer good; answers whether that was all there was."""
+        now = time.monotonic()
+        with contextlib.suppress(IndexError):  # somebody takes some at the same time
+            while self.stock[0][0] < now:
+                self.stale.append(self.stock.popleft()[1].id)
+        if self.stale:
+            self._return(wait=False)
+        return not self.stock and not self.stale
+
+    def give_back(self, *, wait: bool = True) -> None:
+        """Give decisions back that were taken in advance and not used."""
+        with contextlib.suppress(IndexError):
+            while True:
+                self.stale.append(self.stock.popleft()[1].id)
+        if self.stale:
+            self._return(wait)
+
+    def _return(self, wait: bool) -> None:
+        numbers: list[int] = []
+        with contextlib.suppress(IndexError):
+            while True:
+                numbers.append(self.stale.popleft())
+        era = self.era
 
         def work(tx: Transaction) -> None:
-            rows = [row for row in tx.find(numbers).values() if row.outcome == Outcome.OPEN]
-            tx.add_entries([row.becomes(Outcome.UNUSED, None, None, tx.now, 0) for row in rows])
+            if self.era == era:  # else these are numbers of another log
+                rows = [row for row in tx.find(numbers).values() if row.outcome == Outcome.OPEN]
+                tx.add_entries([row.becomes(Outcome.UNUSED, None, None, tx.now, 0) for row in rows])
+
+        request = Request(self, work, True, numbers)
+
+        def again() -> None:
+            if isinstance(request.error, StorageError) and self.era == era:
+                self.stale.extend(numbers)
+                self.hub.stocked.add(self)
 
         if wait:
-            self.run(work, lock=False, finds=numbers)
+            try:
+                self.hub.run(request)
+            except StorageError:
+                self.stale.extend(numbers)
+                raise
         else:  # said by the writer itself, which cannot wait for its own answer
-            self.hub.writer(self).submit(Request(self, work, False, numbers))
+            request.news = again
+            self.hub.writer(self).submit(request)
 
     def close(self) -> None:
         self.give_back()
@@ -300,9 +342,12 @@ class SQLStorage(Storage):
         def work(tx: Transaction) -> None:
             view = cast(SQLTransaction, tx)
             view.changed += 1
+            view.alone = True
             for statement in say.DELETE:
                 view._link.write(statement, (ledger.study,))
             view._books = None
+            ledger.stock.clear()
+            ledger.stale.clear()
 
         ledger.run(work)
 

@@ -185,6 +185,7 @@ class SQLTransaction(SQLView, Transaction):
     def __init__(self, ledger: SQLLedger, link: Link, now: float, lock: bool) -> None:
         super().__init__(ledger, link, now)
         self.changed = 0
+        self.alone = False  # whether it must be shared with nobody, as rows go that others may have read
         self.spare = 0
         self._since: int | None = None  # the last decision before this transaction
         self._at = 0.0  # when the last one was made
@@ -239,6 +240,8 @@ class SQLTransaction(SQLView, Transaction):
 
     def put_away(self, through: int) -> None:
         self.changed += 1
+        self.alone = True
+        self._found.clear()
         for statement in say.PUT_AWAY:
             self._link.write(statement, (self._study, through))
         cast(Books, self._books).unsaved = SNAPSHOT_EVERY
@@ -278,11 +281,10 @@ class SQLTransaction(SQLView, Transaction):
 
     _saved = False
 
-    def done(self) -> None:
-        """The transaction is durable."""
+    def deeds(self) -> list[Callable[[], None]]:
+        """The transaction is durable: what is left to be done."""
         if self._books is not None:
             if self._saved:
                 self._books.unsaved = 0
             self._ledger.books = self._books
-        for deed in self._later:
-            deed()
+        return self._later
