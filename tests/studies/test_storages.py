@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,10 +39,18 @@ class TestPostgreSQL(StorageTests):
         return lambda: get_storage(postgresql_url)
 
 
-def test_the_package_does_not_need_pytest() -> None:
-    import subprocess
-    import sys
+def test_the_page_on_storages_of_ones_own_tries_one(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "howto" / "own-storage.md").read_text()
+    (snippet,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "test_mine.py").write_text(snippet)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "test_mine.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    passed = re.search(r"(\d+) passed", done.stdout)
+    assert passed is not None and int(passed[1]) > 40 and "skipped" not in done.stdout
 
+
+def test_the_package_does_not_need_pytest() -> None:
     code = "import sys, satisfice, satisfice.studies, satisfice.cli; sys.exit('pytest' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
