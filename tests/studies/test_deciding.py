@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import satisfice as sf
 from satisfice.policies.contract import Lease, Problem, State
 from satisfice.studies import create_study, deciding
+from satisfice.studies.looking import Looking
 
 ARMS = {f"arm-{i}": 1.0 + i for i in range(6)}
 
@@ -57,4 +59,29 @@ def test_a_compiled_rule_may_differ_in_the_last_bit(monkeypatch: pytest.MonkeyPa
         if step == 20:
             monkeypatch.setattr(deciding, "_native", {policy: nearly})
         study.tell(study.ask().id, float(step % 2))
+    assert study.check().agrees
+
+
+@pytest.mark.parametrize("terms", [{"costs": "told"}, {"drift": "adapt"}], ids=str)
+def test_a_rule_that_raises_changes_nothing(terms: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    study = create_study("s", {"a": 1.0, "b": 2.0}, sf.BestReward(0.1), seed=1, **terms)
+    for _ in range(4):
+        study.tell(study.ask().id, 1.0)
+    study.record_many([("a", 1.0, 9.0), ("b", 1.0, 1.0)])  # by what was told, the other arm is cheaper
+    machine = study._ledger.look(lambda view: view.machine)
+    notes = machine.looking or Looking(machine)
+    notes.found = True
+    before = machine.to_dict()
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("satisfice.studies.machine.decide", fail)
+        with pytest.raises(ZeroDivisionError):
+            study.ask()
+    assert machine.to_dict() == before and before["ints"] is not None
+    assert notes.found
+    study.ask()
+    assert machine.looking is None or not notes.found
     assert study.check().agrees

@@ -49,6 +49,8 @@ class StudyEvents(StudyFields):
             self.arms[i].known_pulls, self.arms[i].known_total = count, total
         self.lease = Progress(number, arm, pulls, 0, corrections, dropped)
         self.waiting.begin()
+        if self.looking is not None:
+            self.looking.found = False
         self.ints, self.floats, self.seen, self.version = ints, floats, order, version
         if rng is not None:
             self.rng_state = rng

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from typing import Self, cast
+from typing import Self
 
 import numpy as np
 
@@ -140,10 +140,7 @@ class Machine(StudyState):
         policy = type(self.config.policy)
         self.arrange()
         told = self.config.costs == "told"
-        if told and self.seen != self.order:
-            self.ints = None
-        if self.looking is not None:
-            self.looking.found = False
+        ints = None if told and self.seen != self.order else self.ints
         state, rng, t = self.state, self._random(), self.t
         if self.whole is not self:
             horizon = self.horizon or 0
@@ -151,14 +148,13 @@ class Machine(StudyState):
                 horizon = 2 * t + 1 + self.whole.kinship.audience(self)
             self.problem = self.problem._replace(horizon=horizon)
         anew = (learns(self.config.policy) and self.corrections != self.lease.corrections) or self.committed
-        if self.ints is None or len(self.ints) != state.ints.size or len(self.floats) != state.floats.size:
+        if anew or ints is None or len(ints) != state.ints.size or len(self.floats) != state.floats.size:
             anew = True
-        if anew:
             state.ints[:] = 0
             state.floats[:] = 0.0
             policy.start(self.problem, state)
         else:
-            state.ints[:], state.floats[:] = cast("list[int]", self.ints), self.floats
+            state.ints[:], state.floats[:] = ints, self.floats
         if learns(self.config.policy):
             for k, i in enumerate(self.order):
                 arm = self.arms[i]

@@ -197,7 +197,7 @@ class StudyState(StudyEvents):
             return data
         notes["watching"] = [notes_of(part.arms) for part in self.parts]
         notes["parts"] = [part.waiting.to_dict() for part in self.parts]
-        return data | {"segments": self.segments, "parts": [part._plain() for part in self.parts]}
+        return data | {"segments": list(self.segments), "parts": [part._plain() for part in self.parts]}
 
     def _plain(self) -> dict[str, object]:
         """What a part has of its own."""

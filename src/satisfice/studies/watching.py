@@ -54,7 +54,7 @@ def amend(arm: Arm, old: int | None, new: int) -> bool:
 
 def notes_of(arms: list[Arm]) -> list[object]:
     """What is remembered, as plain data. What is an alarm already is noticed again with the next reward."""
-    return [[i, *memory] for i, arm in enumerate(arms) if (memory := arm.watch) is not None]
+    return [[i, *map(list, memory)] for i, arm in enumerate(arms) if (memory := arm.watch) is not None]
 
 
 def restore(arms: list[Arm], notes: object) -> None:

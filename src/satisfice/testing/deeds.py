@@ -11,13 +11,20 @@ from satisfice.studies.archive import amounts
 from satisfice.studies.audit import Audit, audit
 from satisfice.studies.config import Config, make_config
 from satisfice.studies.records import Asked, Event, Outcome, Row
+from satisfice.studies.series import point_of
 from satisfice.studies.storages.base import Ledger, Transaction, View
 
 
-def terms(name: str = "s") -> Config:
+def terms(name: str = "s", *, expire_after: float | None = 9.0) -> Config:
     """The terms of a small study."""
     return make_config(
-        name, {"a": 1.0, "b": 2.0}, FixedThreshold(0.5), policy="ft-ucb", confidence=0.9, expire_after=9.0, seed=1
+        name,
+        {"a": 1.0, "b": 2.0},
+        FixedThreshold(0.5),
+        policy="ft-ucb",
+        confidence=0.9,
+        expire_after=expire_after,
+        seed=1,
     )
 
 
@@ -69,8 +76,31 @@ def entries(tx: Transaction) -> None:
         tx.add_entries([row.becomes(Outcome.TOLD, reward, None, 2.0, 1)])
 
 
+def pull(tx: Transaction) -> bool:
+    """A decision, and the next pull of its lease in the short way, if there is nothing else to think of."""
+    hand_out(tx)
+    arm = tx.machine.plainly
+    if arm >= 0:
+        tx.add_pull(arm, 2.0)
+    return arm >= 0
+
+
+def first_reward(tx: Transaction) -> None:
+    """The reward of the third decision, in the short way where the storage has one."""
+    if not tx.add_first(3, 0.5):
+        tx.add_entries([tx.find([3])[3].becomes(Outcome.TOLD, 0.5, None, tx.now, tx.machine.decisions)])
+
+
+def keep(tx: Transaction) -> None:
+    """A decision, with a point of the series that somebody else made."""
+    hand_out(tx)
+    tx.keep([point_of(tx.machine, 1 << 10, 2.0)])
+
+
 # Everything that can be written.
 DEEDS: dict[str, Callable[[Transaction], object]] = {
+    "pull": pull,
+    "first": first_reward,
     "decisions": lambda tx: [hand_out(tx, "u", "new") for _ in range(3)],
     "event": lambda tx: tx.add_event(
         Event(tx.machine.seq + 1, "set_cost", {"arm": "a", "cost": 3.0, "decisions": tx.machine.decisions}, 1.0)
@@ -78,6 +108,7 @@ DEEDS: dict[str, Callable[[Transaction], object]] = {
     "entries": entries,
     "forget": lambda tx: tx.forget("u"),
     "put_away": lambda tx: put_away(tx, 2),
+    "keep": keep,
 }
 
 
@@ -88,7 +119,8 @@ def books(ledger: Ledger) -> tuple[object, ...]:
         state = view.machine.to_dict()
         subjects = [view.open_of("u"), view.open_of("v")]
         keys = [view.of_key(key) for key in ("k1", "k4", "new")]
-        return state, list(view.events()), list(view.chains()), list(view.rows()), subjects, keys
+        log = list(view.events()), list(view.chains()), list(view.rows())
+        return state, *log, subjects, keys, view.series()
 
     return ledger.look(work)
 

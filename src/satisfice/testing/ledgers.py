@@ -20,10 +20,12 @@ from satisfice.testing.deeds import (
     change,
     entries,
     events,
+    first_reward,
     hand_out,
     in_threads,
     make_study,
     newest,
+    pull,
     put_away,
     rows,
     tell,
@@ -80,9 +82,9 @@ class LedgerTests:
         assert books(ledger) == before  # it reconnects
 
     @pytest.mark.parametrize("kind", [ZeroDivisionError, InvalidStudy, KeyboardInterrupt])
-    @pytest.mark.parametrize("deed", ["nothing", "decisions", "event", "entries", "forget", "put_away", "everything"])
+    @pytest.mark.parametrize("deed", ["nothing", *DEEDS, "everything"])
     def test_an_error_rolls_back(self, reopen: Reopen, deed: str, kind: type[BaseException]) -> None:
-        ledger = reopen().create(terms())
+        ledger = reopen().create(terms(expire_after=None))
         for number in range(1, 5):
             ask(ledger, subject="u", key=f"k{number}")
         tell(ledger, 1, 1.0)
@@ -104,6 +106,19 @@ class LedgerTests:
             ledger.run(DEEDS[name])
         assert books(ledger) != before
         assert agrees(reopen().open("s"))
+
+    def test_the_short_ways_write_what_the_long_ones_do(self, reopen: Reopen) -> None:
+        ledger = reopen().create(terms(expire_after=None))
+        for _ in range(4):
+            ask(ledger)
+        tell(ledger, 1, 1.0)
+        tell(ledger, 2, 0.5)
+        assert ledger.run(pull)
+        ledger.run(first_reward)
+        third, *_, before, last = rows(reopen().open("s"), 3)
+        assert last == before._replace(id=before.id + 1, at=2.0)
+        assert (third.outcome, third.reward, third.entries) == ("told", 0.5, 1)
+        assert agrees(ledger)
 
     def test_an_error_without_the_lock_rolls_back(self, ledger: Ledger) -> None:
         ask(ledger)

@@ -37,7 +37,7 @@ _OPEN = tuple(Row._field_defaults[name] for name in Row._fields[ASKED_FIELDS:])
 _REASON = {str(name): code for code, name in enumerate(_REASONS)}
 _OUTCOME = {str(name): code for code, name in enumerate(_OUTCOMES)}
 _LEASE, _TOLD = _REASON["lease"], _OUTCOME["told"]
-# What `forget` and `put_away` change.
+# What `forget` and `put_away` change; `keep` changes `_points` alone.
 _CHANGED = (
     *(
         "_gone",
@@ -173,8 +173,8 @@ class MemoryLedger(Ledger, Transaction):
 
     def _keep(self) -> None:
         """Keep the log as it is, before something is taken out of it."""
-        if not self._kept:
-            self._kept = {name: copy(getattr(self, name)) for name in _CHANGED}
+        if "_gone" not in self._kept:
+            self._kept |= {name: copy(getattr(self, name)) for name in _CHANGED}
 
     def repair(self) -> None:
         def work(tx: Transaction) -> None:
@@ -276,6 +276,7 @@ class MemoryLedger(Ledger, Transaction):
         return [self._points[place] for place in sorted(self._points)]
 
     def keep(self, points: Sequence[Point]) -> None:
+        self._kept.setdefault("_points", self._points)
         self._points, self._given = {point.place: point for point in points}, True
 
     def open_of(self, subject: str) -> Row | None:
