@@ -1,0 +1,111 @@
+"""The short ways through a study, for what happens nearly always, do what the long ones do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import count
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import satisfice as sf
+from satisfice.studies import create_study
+from satisfice.studies.machine import Machine
+from satisfice.studies.records import Asked
+from satisfice.studies.serving import NOBODY, serve
+from satisfice.studies.storages.base import Transaction, View
+from satisfice.studies.storages.memory import MemoryLedger
+
+ARMS = {"a": 1.0, "b": 3.0, "c": 2.0}
+POLICIES = {
+    "glr": sf.BestReward(0.2),
+    "ts-cs": sf.BestReward(0.2),
+    "pe-cs": sf.BestReward(0.2),
+    "ft-ucb": sf.FixedThreshold(0.4),
+    "pe": sf.ReferenceArm("b", 0.1),
+}
+TERMS: list[dict[str, Any]] = [{}, {}, {"drift": "adapt"}, {"expire_after": 20.0}, {"costs": "told"}]
+# What to do, to which of the decisions so far, with which reward.
+DEEDS = st.tuples(
+    st.sampled_from([*["ask"] * 6, *["tell"] * 6, "many", "correct", "abandon", "reprice", "status"]),
+    st.integers(0, 9),
+    st.sampled_from([0.0, 1 / 3, 1.0]),
+)
+
+
+@contextmanager
+def the_long_way() -> Iterator[None]:
+    """Without the short ways."""
+
+    def serve_one(tx: Transaction, now: float) -> Asked:
+        return serve(tx, 1, now, NOBODY, ())[0]
+
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(Machine, "plainly", property(lambda machine: -1)))
+        stack.enter_context(patch.object(MemoryLedger, "add_first", Transaction.add_first))
+        stack.enter_context(patch.object(MemoryLedger, "add_pull", Transaction.add_pull))
+        stack.enter_context(patch("satisfice.studies.study.serve_next", serve_one))
+        yield
+
+
+def lived(policy: str, terms: dict[str, Any], deeds: list[tuple[str, int, float]]) -> tuple[object, ...]:
+    """The log and the state after all that was done, at one second after the other."""
+    seconds = count(1.0)
+    with patch("satisfice.studies.storages.memory.time", SimpleNamespace(time=lambda: next(seconds))):
+        study = create_study("s", ARMS, POLICIES[policy], policy, horizon=500, seed=3, **terms)
+        answers: list[object] = []
+        last = 0
+        for deed, number, reward in deeds:
+            which = max(last - number, 1)
+            try:
+                answers.append(did(study, deed, which, reward))
+            except sf.SatisficeError as error:
+                answers.append(str(error))
+            last = study._ledger.look(lambda view: view.machine.decisions)
+
+        def everything(view: View) -> tuple[object, ...]:
+            return view.machine.to_dict(), list(view.chains()), list(view.events()), view.series()
+
+        assert study.check().agrees
+        return answers, *study._ledger.look(everything)
+
+
+def did(study: sf.Study, deed: str, which: int, reward: float) -> object:
+    if deed == "ask":
+        return study.ask()
+    if deed == "many":
+        return study.ask_many(3)
+    if deed in ("tell", "correct"):
+        return study.tell(which, reward, correct=deed == "correct")
+    if deed == "abandon":
+        return study.abandon(which)
+    if deed == "reprice":
+        return study.set_cost("c", 1.0 + which % 4)
+    return study.status().verdict.sentence
+
+
+@settings(max_examples=40)
+@given(st.sampled_from(sorted(POLICIES)), st.sampled_from(TERMS), st.lists(DEEDS, min_size=20, max_size=80))
+def test_the_same_calls_make_the_same_log_and_state(
+    policy: str, terms: dict[str, Any], deeds: list[tuple[str, int, float]]
+) -> None:
+    short = lived(policy, terms, deeds)
+    with the_long_way():
+        long = lived(policy, terms, deeds)
+    for mine, theirs in zip(short, long, strict=True):
+        assert mine == theirs
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_long_life_of_asking_and_telling(policy: str) -> None:
+    deeds = [(deed, 0, float(turn * turn % 7 < 4)) for turn in range(300) for deed in ("ask", "tell")]
+    with patch.object(MemoryLedger, "add_pull", autospec=True, side_effect=MemoryLedger.add_pull) as pulls:
+        short = lived(policy, {}, deeds)
+    assert pulls.call_count > 50 or policy == "ts-cs"  # which is asked again after every pull
+    with the_long_way():
+        assert lived(policy, {}, deeds) == short
