@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import satisfice as sf
-from satisfice.bounds.bayes import _after_cheap, _last_losses, bayes
+from satisfice.bounds.bayes_optimum import _after_cheap, _last_losses, bayes
 from satisfice.policies.compiled import compile_native
 from satisfice.policies.contract import Problem, State, make_problem, new_state
 
@@ -75,7 +75,7 @@ def expected(policy: sf.GLR, gap: float, alpha: float, horizon: int) -> float:
             loss[0, n, : n + 1, : t - n + 1] = cheap[n]
             loss[1, n, : n + 1, : t - n + 1] = dear[n]
         fill(problem, state, loss, values, t, horizon, rng)
-        # The expected loss of a pull is a martingale: see `satisfice.bounds.bayes`.
+        # The expected loss of a pull is a martingale: see `satisfice.bounds.bayes_optimum`.
         cheap = [_after_cheap(cheap, n, t - 1) for n in range(t)]
         dear = [_after_cheap(dear, n, t - 1) for n in range(t)]
     return float(values[0, 0, 0, 0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import inspect
 import os
@@ -12,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -101,12 +102,82 @@ def test_the_signatures_that_are_fixed() -> None:
     assert words(sf.bounds.upper)[:4] == ["policy", "instance", "setting", "horizon"]
 
 
+# What was public before the rule, and so fixed: how many parameters may be given by their place, and why so many.
+PROBLEM = "the problem and its numbers, in the order of the paper"
+BY_PLACE = {
+    "Instance": (4, "fixed since the first release"),
+    "create_study": (7, "fixed since the first release"),
+    "simulate": (9, "fixed since the first release"),
+    "Instance.walking": (4, "fixed since it was released"),
+    "ChangingInstance.walking": (4, "inherits it"),
+    "Client.create_study": (4, "as `create_study` begins"),
+    "AsyncClient.create_study": (4, "as `create_study` begins"),
+    "Results.compare": (4, "fixed since it was released"),
+    "plan": (4, PROBLEM),
+    "sweep": (5, "as `simulate` begins"),
+    "bounds.d_inf": (4, PROBLEM),
+    "bounds.d_inf_twin": (4, PROBLEM),
+    "bounds.lower": (4, PROBLEM),
+    "bounds.regret": (4, PROBLEM),
+    "bounds.upper": (4, PROBLEM),
+}
+
+
+def callables() -> Iterator[tuple[str, Callable[..., object]]]:
+    """Every public function and method, and how every public object is made that people make themselves."""
+    for name in sf.__all__:
+        value = getattr(sf, name)
+        if inspect.ismodule(value):
+            inside = {word: getattr(value, word) for word in getattr(value, "__all__", ()) if word not in sf.__all__}
+            yield from ((f"{name}.{word}", made) for word, made in inside.items() if inspect.isfunction(made))
+        elif inspect.isfunction(value):
+            yield name, value
+        else:
+            record = dataclasses.is_dataclass(value) or hasattr(value, "_fields")  # made by the package
+            if not record and inspect.isfunction(value.__init__):
+                yield name, value.__init__
+            for word, method in inspect.getmembers(value, inspect.isroutine):
+                rule = issubclass(value, sf.Policy) and word in ("decide", "learn")  # called by the engine alone
+                if not word.startswith("_") and not rule and inspect.isfunction(method):
+                    yield f"{name}.{word}", method
+
+
+def test_more_than_three_parameters_are_given_by_name() -> None:
+    found = {}
+    for name, value in callables():
+        parameters = inspect.signature(value).parameters.values()
+        by_place = [word for word in parameters if word.kind in (word.POSITIONAL_ONLY, word.POSITIONAL_OR_KEYWORD)]
+        count = sum(word.name != "self" for word in by_place)
+        if count > 3:
+            found[name] = count
+    assert found == {name: count for name, (count, _) in BY_PLACE.items()}
+
+
 def modules() -> list[ModuleType]:
     """Every module of the package but those that need LiteLLM, which is not installed here."""
     elsewhere = "satisfice.integrations.litellm"
     found = pkgutil.walk_packages(sf.__path__, "satisfice.", onerror=lambda name: None)
     names = [module.name for module in found if not module.name.startswith(elsewhere)]
     return [importlib.import_module(name) for name in names if not name.endswith("__main__")]
+
+
+def test_no_name_of_a_package_hides_a_module_in_it() -> None:
+    for package in (sf, *modules()):
+        for inside in pkgutil.iter_modules(getattr(package, "__path__", ())):
+            value = getattr(package, inside.name, None)
+            assert value is None or inspect.ismodule(value), f"{package.__name__}.{inside.name} is no module"
+
+
+def test_every_example_in_the_package_runs_with_the_suite() -> None:
+    options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
+    assert options["testpaths"] == ["tests", "src"]
+    words = options["addopts"].split()
+    assert "--doctest-modules" in words
+    # What needs LiteLLM has a run of its own.
+    elsewhere = {"src/satisfice/integrations/litellm", "tests/with_litellm"}
+    assert {word.partition("=")[2] for word in words if word.startswith("--ignore")} == elsewhere
+    (litellm,) = re.findall(r"^test-litellm:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert elsewhere | {"--doctest-modules"} <= set(litellm.split())
 
 
 def held() -> set[type]:

@@ -1,6 +1,6 @@
 """The paper's theory as code: upper bounds, lower bounds, divergences, and when PE-CS is order optimal."""
 
-from satisfice.bounds.bayes import BayesOptimum, bayes
+from satisfice.bounds.bayes_optimum import BayesOptimum, bayes
 from satisfice.bounds.divergences import d_inf, d_inf_twin, kl_bernoulli, kl_gaussian
 from satisfice.bounds.lower_bound import LowerBound, lower
 from satisfice.bounds.optimality import OrderOptimality, order_optimal
