@@ -73,7 +73,7 @@ def compile_native(function: Callable[..., Any], **names: Callable[..., Any]) ->
 def dispatcher(function: Callable[..., Any], **names: Callable[..., Any]) -> Any:
     """As `compile_native`, but Numba's own object, which compiled functions may call. Equal keys give one object."""
     with _lock:
-        return _dispatcher(_plain(function), {name: _plain(value) for name, value in names.items()}, ())
+        return _dispatcher(_plain(function), {name: _plain(value) for name, value in names.items()}, (), True)
 
 
 def _plain(function: Callable[..., Any]) -> FunctionType:
@@ -82,9 +82,15 @@ def _plain(function: Callable[..., Any]) -> FunctionType:
     return function
 
 
-def _dispatcher(function: FunctionType, names: dict[str, FunctionType], above: tuple[FunctionType, ...]) -> Any:
-    """What Numba makes of a function. `above` are the functions that are being made, which cannot be asked for."""
+def _dispatcher(
+    function: FunctionType, names: dict[str, FunctionType], above: tuple[FunctionType, ...], outer: bool = False
+) -> Any:
+    """What Numba makes of a function. `above` are the functions that are being made, which cannot be asked for.
+
+    Only an `outer` one is called by Python, and has the code for that, which is most of the code of a small function
+    that is handed many arrays."""
     key, lasting = fingerprint(function, names)
+    key += "o" if outer else "i"
     if key not in _dispatchers:
         from numba import njit
 
@@ -95,7 +101,9 @@ def _dispatcher(function: FunctionType, names: dict[str, FunctionType], above: t
         cells = {name: _dispatcher(value, {}, above) for name, value in closure.items() if value not in above}
         # The key in the name: code of another process with the same names must not be taken for this one.
         copy = _rebuilt(function, parts, cells, "_" + key)
-        made: Any = njit(copy, forceinline=INLINE in function.__dict__)
+        made: Any = njit(
+            copy, forceinline=INLINE in function.__dict__, no_cpython_wrapper=not outer, no_cfunc_wrapper=True
+        )
         for place, value in scope.items():
             if value is function:  # it calls itself
                 copy.__globals__[place] = made
