@@ -15,7 +15,7 @@ import numpy as np
 
 from satisfice.policies.contract import Lease, Policy, Problem, Rule, State, sound, unsound
 
-WORTH_COMPILING = 2.0
+WORTH_COMPILING = 10.0
 
 _native: dict[type[Policy], Rule] = {}
 _spent: dict[type[Policy], float] = {}
