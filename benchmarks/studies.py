@@ -246,7 +246,12 @@ if sys.argv[4] == "write":
 else:
     while time.perf_counter() < until:
         count += 1
-        live.status()
+        if sys.argv[4] == "read":
+            live.status()
+        else:
+            enough = time.process_time() + float(sys.argv[6])
+            while time.process_time() < enough:
+                pass
         time.sleep(0.1)
 print(count, longest, time.process_time() - used, flush=True)
 sys.stdin.readline()
@@ -272,15 +277,18 @@ class Work(NamedTuple):
         return (self.writing + self.reading + self.serving) / seconds
 
 
-def processes(url: str, writers: int, seconds: float, readers: int = 0, server: int | None = None) -> Work:
-    """What so many processes do to one study. `server` is the process of a PostgreSQL server."""
+def processes(
+    url: str, writers: int, seconds: float, readers: int = 0, server: int | None = None, burn: float | None = None
+) -> Work:
+    """What so many processes do to one study. `server` is the process of a PostgreSQL server; with `burn`, readers do
+    not read but compute for so many seconds instead."""
     live = study(url)
     pairs(live, 50)
     here = str(Path(__file__).parent)
-    kinds = ["write"] * writers + ["read"] * readers
+    kinds = ["write"] * writers + ["read" if burn is None else "burn"] * readers
     started = [
         subprocess.Popen(
-            [sys.executable, "-c", WORKER, here, url, live.name, kind, str(seconds)],
+            [sys.executable, "-c", WORKER, here, url, live.name, kind, str(seconds), str(burn or 0.0)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -374,18 +382,23 @@ def many_processes(report: Report, kind: str, url: str, server: int | None, quic
 
 
 def readers(report: Report, kind: str, url: str, server: int | None, quick: bool) -> None:
-    """Eight dashboards that look every 100 ms, beside eight writers. Where all cores are busy, what readers compute is
-    missing elsewhere: so this is told, too."""
+    """Eight dashboards that look every 100 ms, beside eight writers; and, since what they compute is missing elsewhere
+    where cores are few, eight processes that compute as much and leave the database alone."""
     seconds, count = (2.0, 3) if quick else (4.0, 7)
-    turn = [(processes(url, 8, seconds, 0, server), processes(url, 8, seconds, 8, server)) for _ in range(count)]
-    watched = [work for _, work in turn]
-    looks = sum(work.looks for work in watched)
-    report.note(f"{kind}: cores busy, 8 writers", sum(work.cores(seconds) for work, _ in turn) / count)
-    report.note(f"{kind}: cores busy, 8 writers and 8 readers", sum(work.cores(seconds) for work in watched) / count)
+    turn = []
+    for _ in range(count):
+        alone, watched = processes(url, 8, seconds, 0, server), processes(url, 8, seconds, 8, server)
+        turn.append((alone, watched, processes(url, 8, seconds, 8, server, watched.reading / max(watched.looks, 1))))
+    names = ("8 writers", "8 writers and 8 readers", "8 writers and 8 that compute as much")
+    for place, name in enumerate(names):
+        report.note(f"{kind}: cores busy, {name}", sum(works[place].cores(seconds) for works in turn) / count)
+    looks = sum(works[1].looks for works in turn)
     report.note(f"{kind}: looks of 8 readers a second", looks / (count * seconds))
-    report.note(f"{kind}: ms of Python per look", 1e3 * sum(work.reading for work in watched) / looks)
-    ratio = statistics.median(b.total / a.total for a, b in turn)
+    report.note(f"{kind}: ms of Python per look", 1e3 * sum(works[1].reading for works in turn) / looks)
+    ratio = statistics.median(b.total / a.total for a, b, _ in turn)
     report.goal(f"{kind}: rate of 8 writers with 8 readers / without", ratio, least=0.95)
+    ratio = statistics.median(b.total / c.total for _, b, c in turn)
+    report.goal(f"{kind}: rate of 8 writers with 8 readers / with as much computing", ratio, least=0.95)
 
 
 def long_transaction(report: Report, kind: str, url: str, seconds: float, age: float) -> None:
