@@ -47,6 +47,17 @@ def amount(value: float) -> str:
     return f"{value:g}"
 
 
+def number(value: float, digits: int = 4) -> str:
+    """A number for people: so many digits that matter, and thousands apart.
+
+    Examples
+    --------
+    >>> number(1234567.8), number(0.00612345), number(12.345), number(0.0), number(123.4, digits=3)
+    ('1,234,568', '0.006123', '12.35', '0', '123')
+    """
+    return f"{value:,.0f}" if abs(value) >= 10 ** (digits - 1) else f"{value:.{digits}g}"
+
+
 def listed(names: Sequence[object], most: int = 12) -> str:
     """Some names in a row, and dots for those that are too many.
 

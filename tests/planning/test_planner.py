@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import satisfice as sf
 from satisfice.errors import InvalidInstance, InvalidPolicy, InvalidRun, InvalidSetting, NoFeasibleArm
 from satisfice.planning import plan
-from satisfice.planning.outlook import settle
+from satisfice.planning.outlook import settling
 from satisfice.planning.planner import default_policies, trajectory
 from satisfice.policies import get_policy
 from satisfice.simulation.job import Job
@@ -31,28 +31,28 @@ def history(arms: list[int]) -> Ints:
 
 def test_settled_by_hand() -> None:
     # 10 pulls of arm 0, then arm 1 for good. From 9 to 18 arm 1 has 8 of 9; from 10 to 20 it has 10 of 10.
-    assert settle(history([0] * 10 + [1] * 90), TIMES) == (10, 1)
+    assert settling(history([0] * 10 + [1] * 90), TIMES) == (10, 1)
     # One arm from the start.
-    assert settle(history([2] * 100), TIMES) == (0, 2)
+    assert settling(history([2] * 100), TIMES) == (0, 2)
     # One pull astray, step 41: the shortest window with it is from 21 to 42, 20 of 21 (95.2%), so still settled at 10.
-    assert settle(history([0] * 10 + [1] * 30 + [0] + [1] * 59), TIMES) == (10, 1)
+    assert settling(history([0] * 10 + [1] * 30 + [0] + [1] * 59), TIMES) == (10, 1)
     # Three astray, steps 41 to 43: from 40 to 80 arm 1 has 37 of 40 (92.5%), from 41 to 82 it has 39 of 41 (95.1%).
-    assert settle(history([0] * 10 + [1] * 30 + [0] * 3 + [1] * 57), TIMES) == (41, 1)
+    assert settling(history([0] * 10 + [1] * 30 + [0] * 3 + [1] * 57), TIMES) == (41, 1)
 
 
 def test_not_settled_by_hand() -> None:
     # Turns between two arms, and a choice that comes after half of the horizon.
-    assert math.isnan(settle(history([0, 1] * 50), TIMES)[0])
-    when, choice = settle(history([0] * 60 + [1] * 40), TIMES)
+    assert math.isnan(settling(history([0, 1] * 50), TIMES)[0])
+    when, choice = settling(history([0] * 60 + [1] * 40), TIMES)
     assert math.isnan(when)
     assert choice == 1
     # At half it still counts: from 47 to 94 arm 1 has 44 of 47 (93.6%), from 48 to 96 it has 46 of 48 (95.8%).
-    assert settle(history([0] * 50 + [1] * 50), TIMES) == (48, 1)
+    assert settling(history([0] * 50 + [1] * 50), TIMES) == (48, 1)
 
 
 @given(st.lists(st.integers(0, 2), min_size=1, max_size=60))
 def test_settling_is_always_defined(arms: list[int]) -> None:
-    when, choice = settle(history(arms), np.arange(1, len(arms) + 1))
+    when, choice = settling(history(arms), np.arange(1, len(arms) + 1))
     assert 0 <= choice <= max(arms)
     assert math.isnan(when) or 0 <= when <= len(arms) / 2
 

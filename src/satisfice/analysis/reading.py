@@ -60,7 +60,7 @@ def read_rows(
         parts = [part for part in parts if part.height]
         broken = log.problems.count
         if not parts:
-            log.problems.settle(broken)
+            log.problems.report(broken)
             raise InvalidData(f"{log.shown} holds no rows")
         frame = pl.concat(parts)
         rows = frame.height + broken
@@ -68,7 +68,7 @@ def read_rows(
         bad = frame.filter(pl.col("problem").is_not_null()).group_by("problem").agg(pl.len(), pl.col(ROW).min())
         for problem, count, first in bad.sort(ROW).iter_rows():
             log.problems.add(problem, count, partial(log.where, first))
-        log.problems.settle(rows)
+        log.problems.report(rows)
     good = frame.filter(pl.col("problem").is_null() & ~pl.col("missing"))
     if good.is_empty():
         raise InvalidData(f"{log.shown} holds no usable rows")

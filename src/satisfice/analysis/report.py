@@ -15,7 +15,7 @@ from satisfice.analysis import words
 from satisfice.analysis.pictures import each
 from satisfice.analysis.result import Analysis, Concern
 from satisfice.exports import write_table
-from satisfice.words import count
+from satisfice.words import count, number
 
 
 def html(a: Analysis) -> str:
@@ -110,7 +110,7 @@ def _facts(a: Analysis) -> dict[str, str]:
         "rows": f"{a.rows:,}" + (f" in {count(round(a.days), 'day')}" if a.days and a.days >= 1 else ""),
         "columns": columns,
         "good enough": words.goal(a),
-        "threshold": words.number(a.threshold),
+        "threshold": number(a.threshold),
         "rewards within": f"{a.limits[0]:g} and {a.limits[1]:g}",
         "seed of the draws": str(a.seed),
         "satisfice": a.version,

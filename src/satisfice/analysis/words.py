@@ -9,7 +9,7 @@ from satisfice.analysis.result import FEW, AnalysedArm, Analysis, Concern
 from satisfice.instances.doubt import share
 from satisfice.instances.sheets import is_url
 from satisfice.tables import fill, layout
-from satisfice.words import count
+from satisfice.words import count, number
 
 
 def shown(log: object, table: str | None) -> str:
@@ -17,17 +17,6 @@ def shown(log: object, table: str | None) -> str:
     if is_url(log):
         return f"table {table!r}" if table else "the table"
     return os.fspath(log) if isinstance(log, (str, os.PathLike)) else "the frame"
-
-
-def number(value: float) -> str:
-    """A number for people: three or four digits that matter.
-
-    Examples
-    --------
-    >>> number(1234567.8), number(0.00612345), number(12.345), number(0.0)
-    ('1,234,568', '0.006123', '12.35', '0')
-    """
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def money(value: float) -> str:

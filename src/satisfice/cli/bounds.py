@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from satisfice import words
 from satisfice.cli import options, output
 from satisfice.errors import InvalidRun
 from satisfice.words import shorten
@@ -206,7 +207,7 @@ def number(value: float) -> str:
     """A number for a table: 1,234,567 or 0.1234."""
     if not math.isfinite(value):
         return "-" if math.isnan(value) else "inf"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return words.number(value)
 
 
 def _standard_error(values: object) -> float:

@@ -169,7 +169,7 @@ def _count(path: Path, max_bad: float, progress: bool) -> NDArray[np.int64]:
             problems.add('no "rating"', lines, partial(place, path, first))
         else:
             problems.add("the rating is not a whole number from 0 to 5", lines, partial(_place, path, first, text))
-    problems.settle(int(ratings["lines"].sum()) + not_json)
+    problems.report(int(ratings["lines"].sum()) + not_json)
     return counts
 
 

@@ -97,7 +97,7 @@ def from_logs(
         parts = [log.collect(_grouped(frame, columns, keys, model, scale)) for frame in log.frames]
         parts = [part for part in parts if part.height]
         if not parts:
-            log.problems.settle(log.problems.count)
+            log.problems.report(log.problems.count)
             raise InvalidData(f"{log.shown} holds no rows")
         sums = (
             pl.concat(parts)
@@ -207,7 +207,7 @@ def _usable(sums: pl.DataFrame, log: Log, scale: float) -> pl.DataFrame:
                 hint=Hint.SCALE,
             )
         log.problems.add(row["problem"], row["rows"], partial(log.where, row[ROW]))
-    log.problems.settle(int(sums["rows"].sum()) + broken)
+    log.problems.report(int(sums["rows"].sum()) + broken)
     good = sums.filter(pl.col("problem").is_null())
     if good.is_empty():
         raise InvalidData(f"{log.shown} holds no usable rows")

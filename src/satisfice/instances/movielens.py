@@ -201,7 +201,7 @@ def _movies(path: Path, shown: str, layout: Layout, max_bad: float) -> Movies:
                 first.setdefault(genres, line)
     if not rows:
         raise InvalidData(f"{shown} lists no movies")
-    problems.settle(rows)
+    problems.report(rows)
     unknown: dict[str, int] = {}
     names: dict[str, tuple[str, ...]] = {}
     for genres, line in first.items():
@@ -307,7 +307,7 @@ def _usable(pairs: pl.DataFrame, movies: Movies, table: Table, max_bad: float) -
         where = f"{table.where(first[ROW])}: movie {first['movie_text']!r}, rating {first['stars_text']!r}"
         problems.add(kind, int(these["rows"].sum()), where)
     rows = int(pairs["rows"].sum())
-    problems.settle(rows)
+    problems.report(rows)
     good = checked.filter(pl.col("problem").is_null())
     if good.is_empty():
         raise InvalidData(f"{table.shown}: none of its {rows:,} ratings can be used")

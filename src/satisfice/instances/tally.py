@@ -60,7 +60,7 @@ class Problems:
         before, where = self.found.get(kind, (0, first))
         self.found[kind] = (before + rows, where)
 
-    def settle(self, rows: int) -> None:
+    def report(self, rows: int) -> None:
         """Warn of each kind, or raise `InvalidData` when more than the accepted share of all `rows` is unusable."""
         kinds = [
             f"{kind} ({count:,}, the first is {first if isinstance(first, str) else first()})"

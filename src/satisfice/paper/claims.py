@@ -17,7 +17,7 @@ from satisfice.paper.experiments import OURS
 from satisfice.paper.figures import name_of
 from satisfice.paper.measures import Floats, beats, error, failures, growth, halves, number, with_error, worst
 
-Verdict = Literal["holds", "holds partly", "does not hold", "not decided", "no claim"]
+Judgement = Literal["holds", "holds partly", "does not hold", "not decided", "no claim"]
 
 PE, UCB, ETC, TS, PECS = "pe", "ucb-cs", "etc-cs", "ts-cs", "pe-cs(kappa=5)"
 LINEAR, FLAT = 0.9, 0.1
@@ -30,7 +30,7 @@ class Claim:
     """A claim of the paper, the verdict, and the measurements behind it."""
 
     claim: str
-    verdict: Verdict
+    verdict: Judgement
     measured: tuple[str, ...]
 
 
@@ -39,16 +39,16 @@ def judge(name: str, data: list[PanelData]) -> list[Claim]:
     return CLAIMS[name](data) if name in CLAIMS else []
 
 
-def _verdict(hits: int, of: int) -> Verdict:
+def _verdict(hits: int, of: int) -> Judgement:
     return "holds" if hits == of else "holds partly" if hits else "does not hold"
 
 
-def _less(won: list[float], lost: list[float], of: int) -> Verdict:
+def _less(won: list[float], lost: list[float], of: int) -> Judgement:
     """Whether a policy has less regret: won and lost are the points at which it clearly has, and clearly has not."""
     return _verdict(len(won), of) if won or lost else "not decided"
 
 
-def _single(a: Floats, b: Floats) -> Verdict:
+def _single(a: Floats, b: Floats) -> Judgement:
     """Whether `a` has less regret than `b` at a single point."""
     return _less([0.0] * beats(a, b), [0.0] * beats(b, a), 1)
 
@@ -128,7 +128,7 @@ def _fixed_reference(data: list[PanelData]) -> list[Claim]:
     (results,) = data[0].points.values()
     slope, spread = growth(results[UCB])
     flat, flat_spread = growth(results[PE])
-    verdict: Verdict = "does not hold" if slope < LINEAR else "holds" if flat < FLAT else "holds partly"
+    verdict: Judgement = "does not hold" if slope < LINEAR else "holds" if flat < FLAT else "holds partly"
     return [
         Claim(
             "UCB-CS can have linear regret, and has it here; PE settles on an arm and stops losing.",

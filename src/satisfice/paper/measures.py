@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from satisfice import words
 from satisfice.simulation import Result
 
 Floats = NDArray[np.float64]
@@ -19,7 +20,7 @@ FAILED = 0.1
 
 def number(value: float) -> str:
     """A regret as people write it: three significant digits at least, thousands apart."""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return words.number(value, digits=3)
 
 
 def with_error(values: Floats) -> str:

@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from satisfice.paper.cells import PanelData
-from satisfice.paper.claims import Claim, Verdict
+from satisfice.paper.claims import Claim, Judgement
 from satisfice.paper.experiments import Experiment
 from satisfice.paper.figures import name_of
 from satisfice.paper.measures import with_error
@@ -20,7 +20,7 @@ PAPER = (
     "Juneja, Joe-Wong, Yağan: Pairwise Elimination with Instance-Dependent Guarantees for Bandits with Cost Subsidy "
     "(ICLR 2025)"
 )
-VERDICTS: dict[Verdict, tuple[str, str]] = {
+VERDICTS: dict[Judgement, tuple[str, str]] = {
     "holds": ("holds", "hold"),
     "holds partly": ("holds partly", "hold partly"),
     "does not hold": ("does not hold", "do not hold"),
@@ -60,7 +60,7 @@ def markdown(parts: Iterable[PanelData]) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def counted(verdicts: Iterable[Verdict]) -> str:
+def counted(verdicts: Iterable[Judgement]) -> str:
     """How often each verdict was given: 12 hold, 1 is not decided."""
     found = Counter(verdicts)
     words = ((found[verdict], one if found[verdict] == 1 else many) for verdict, (one, many) in VERDICTS.items())

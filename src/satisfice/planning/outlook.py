@@ -84,7 +84,7 @@ class Plan:
         return f"{what} in {self.shares[order[0]]:.0%} of the draws of the guess; in others it is {others}."
 
 
-def settle(pulls: Ints, times: Ints) -> tuple[float, int]:
+def settling(pulls: Ints, times: Ints) -> tuple[float, int]:
     """When one run settles (nan: not), and on which arm, from its pulls at `times`, (times, arms).
 
     Settled by the pulls between `t` and `2 t`, not by all that are left: otherwise every policy would look settled at

@@ -15,7 +15,7 @@ import numpy as np
 from satisfice.errors import InvalidInstance, InvalidPolicy, NoFeasibleArm
 from satisfice.instances.doubt import draw_instances
 from satisfice.limits import MAX_HORIZON, MAX_RUNS, whole
-from satisfice.planning.outlook import Ints, Outlook, Plan, settle
+from satisfice.planning.outlook import Ints, Outlook, Plan, settling
 from satisfice.policies import Policy, all_policies, get_policy
 from satisfice.problem import Floats, Instance, Setting
 from satisfice.simulation.checkpoints import log_times
@@ -216,7 +216,7 @@ def _outlook(
         job = Job(policy, world, setting, horizon=int(times[-1]), seed=seed, checkpoints=times)
         pulls = trajectory(job, run, known)
         cost_gaps, quality_gaps = setting.cost_gaps(world), setting.quality_gaps(world)
-        when, arm = settle(pulls, times)
+        when, arm = settling(pulls, times)
         choice[run], right[run] = arm, cost_gaps[arm] == 0 and quality_gaps[arm] == 0
         # A policy that plays a wrong arm all the time is mistaken or, as FT-UCB, not yet done with testing it.
         settled[run] = when if right[run] else math.nan

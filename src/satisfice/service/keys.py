@@ -81,14 +81,15 @@ def make_key(
     prefix, secret = _draw(8), _draw(32)
     text = f"sf_{prefix}_{secret}"
     named = None if studies is None else tuple(studies)
-    return text, Key(prefix, _digest(text), label, wanted, named, rate, time.time())
+    return text, Key(prefix, digest_of(text), label, wanted, named, rate, time.time())
 
 
 def _draw(count: int) -> str:
     return "".join(secrets.choice(_LETTERS) for _ in range(count))
 
 
-def _digest(text: str) -> str:
+def digest_of(text: str) -> str:
+    """What is kept of a secret."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -100,7 +101,7 @@ def prefix_of(text: str) -> str | None:
 
 def fits(key: Key, text: str) -> bool:
     """Whether the text is this key, in a time that does not tell how nearly."""
-    return hmac.compare_digest(key.digest, _digest(text))
+    return hmac.compare_digest(key.digest, digest_of(text))
 
 
 class Keys(ABC):

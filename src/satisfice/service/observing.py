@@ -20,7 +20,7 @@ from satisfice.service.metrics import CONTENT_TYPE
 from satisfice.service.problems import Problem
 from satisfice.service.schemas import EventsQuery, ExportQuery, Health
 from satisfice.studies import Status
-from satisfice.studies.records import INNER, Event, Outcome
+from satisfice.studies.records import MACHINE_EVENTS, Event, Outcome
 from satisfice.studies.storages.base import View
 
 _encode = msgspec.json.Encoder().encode
@@ -118,7 +118,7 @@ def _news(handle: Handle, after: int) -> tuple[int, list[tuple[Event, dict[str, 
         return list(view.events(after=after))
 
     found = handle.ledger.look(look)
-    shown = [event for event in found if event.kind not in INNER]
+    shown = [event for event in found if event.kind not in MACHINE_EVENTS]
     judged = [event for event in shown if event.kind == "judge"]
     verdict = handle.study.status().to_dict()["verdict"] if judged else None
     assert verdict is None or isinstance(verdict, dict)

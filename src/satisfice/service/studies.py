@@ -26,7 +26,7 @@ from satisfice.service.schemas import (
 )
 from satisfice.studies import create_study
 from satisfice.studies.changer import signed
-from satisfice.studies.config import shown
+from satisfice.words import shown
 
 _encode = msgspec.json.Encoder().encode
 _NAME = re.compile(StudyName.__metadata__[0].pattern)  # type: ignore[attr-defined]

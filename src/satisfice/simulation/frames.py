@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from satisfice.errors import InvalidData
+from satisfice.words import number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -96,7 +97,7 @@ def latex(results: Results, regrets: tuple[str, ...] = ("cost", "quality", "sum"
 def _digits(value: float) -> str:
     if not np.isfinite(value):
         return "-"
-    return f"{value:,.0f}".replace(",", "{,}") if abs(value) >= 100 else f"{value:.3g}"
+    return number(value, digits=3).replace(",", "{,}")
 
 
 def _escaped(text: str) -> str:

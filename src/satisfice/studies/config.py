@@ -8,13 +8,15 @@ import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from numbers import Integral, Real
+from numbers import Integral
 from typing import cast
 
 from satisfice.errors import InvalidPolicy, InvalidStudy, SatisficeError, StorageError
 from satisfice.policies import Policy, get_policy
 from satisfice.policies.places import VARIABLE
 from satisfice.problem import MAX_ARMS, FixedThreshold, ReferenceArm, Setting, arm_index
+from satisfice.words import is_number as is_number
+from satisfice.words import shown as shown
 
 DEFAULT_CONFIDENCE = 0.95
 # What a study that asks for a confidence lets the rest of a proof cost, per decision so far, in units of reward.
@@ -256,17 +258,6 @@ def _segments(segments: Sequence[str] | int | None) -> tuple[tuple[str, ...], in
             f"segments = {shown(segments)}; give 1 to {MAX_SEGMENTS:,} names, each once", parameter="segments"
         )
     return names, len(names)
-
-
-def is_number(value: object) -> bool:
-    """Whether a value is a finite number, NumPy's included."""
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def shown(value: object) -> str:
-    """A wrong value for a message of one line: as it is if it is short, else its kind."""
-    text = repr(value)
-    return text if len(text) <= 80 and "\n" not in text else f"a {type(value).__name__}"
 
 
 def check_text(what: str, value: object, error: type[SatisficeError] = InvalidStudy) -> str:

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
 from satisfice.errors import InvalidReward, InvalidStudy
-from satisfice.studies.config import Config, shown
+from satisfice.studies.config import Config
 from satisfice.studies.machine import Machine
 from satisfice.studies.serving import Whom
+from satisfice.words import shown
 
 
 def reward_of(config: Config, number: int, reward: float, what: str = "decision") -> float:

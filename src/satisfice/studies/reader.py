@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from satisfice.errors import InvalidData, InvalidStudy, StorageError, StudyClosed, UnknownDecision
 from satisfice.policies import Policy
 from satisfice.problem import Setting
-from satisfice.studies.config import Config, shown
+from satisfice.studies.config import Config
 from satisfice.studies.records import Outcome
 from satisfice.studies.storages.base import Ledger, T, View
+from satisfice.words import shown
 
 if TYPE_CHECKING:
     import polars as pl

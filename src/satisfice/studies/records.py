@@ -145,7 +145,7 @@ class Event(NamedTuple):
 
 
 # Events that are of the machine alone.
-INNER = ("make_lease", "start_anew")
+MACHINE_EVENTS = ("make_lease", "start_anew")
 
 
 class Row(NamedTuple):

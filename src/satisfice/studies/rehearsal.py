@@ -132,7 +132,7 @@ def rehearse(
         counts[place] = stage.counts
         if watch is not None:
             watch(study)
-    stage.settle()
+    stage.tell_the_rest()
     return Rehearsal(
         study, times, counts, counts @ setting.cost_gaps(instance), counts @ setting.quality_gaps(instance)
     )
@@ -170,7 +170,7 @@ class _Stage:
                 self._answer(decision)
                 self.done += 1
 
-    def settle(self) -> None:
+    def tell_the_rest(self) -> None:
         """Tell what is due after the last decision."""
         self._tell(self.done)
 

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from satisfice.errors import Hint, InvalidData, InvalidStudy
 from satisfice.policies import Policy
 from satisfice.problem import Setting
-from satisfice.studies.config import OTHER, make_config, shown
+from satisfice.studies.config import OTHER, make_config
 from satisfice.studies.machine import Machine
 from satisfice.studies.records import Asked, Outcome, Reason, Row
 from satisfice.studies.report import make_status
 from satisfice.studies.status import Status
+from satisfice.words import shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -262,7 +263,7 @@ def _rows(log: pl.DataFrame | PandasFrame | str | Path, priced: bool) -> list[Lo
                     if chance is None or not 0.0 < chance <= 1.0:
                         raise InvalidData(f"{source.where(row[ROW])}: {row['chance']!r} is no chance above 0, up to 1")
                     rows.append(Logged(row["arm"], reward, cost, chance, row.get("segment")))
-            source.problems.settle(len(rows) + source.problems.count)
+            source.problems.report(len(rows) + source.problems.count)
     except InvalidData as error:
         if "cost" in error.columns:
             error.hint = Hint.GIVE_COSTS

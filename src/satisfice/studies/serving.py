@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from satisfice.errors import InvalidStudy
-from satisfice.studies.config import OTHER, Config, check_text, shown
+from satisfice.studies.config import OTHER, Config, check_text
 from satisfice.studies.machine import Machine
 from satisfice.studies.records import Asked, Reason, Row, made
 from satisfice.studies.storages.base import Transaction
-from satisfice.words import shorten
+from satisfice.words import shorten, shown
 
 SESSION_TTL = 1800.0
 

@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from satisfice import __version__
-from satisfice.words import count
+from satisfice.words import count, number
 
 HOME = Path(__file__).parent
 TYPES = {".js": b"text/javascript; charset=utf-8", ".css": b"text/css; charset=utf-8", ".svg": b"image/svg+xml"}
@@ -44,12 +44,7 @@ def amount(value: float | None) -> str:
     >>> amount(12345.6), amount(0.04217), amount(3.0), amount(None), amount(0.000012)
     ('12,346', '0.04217', '3', '–', '1.2e-05')
     """
-    if value is None or math.isnan(value):
-        return "–"
-    if abs(value) >= 1000:
-        return f"{value:,.0f}"
-    text = f"{value:.4g}"
-    return text
+    return "–" if value is None or math.isnan(value) else number(value)
 
 
 def mean(value: float | None) -> str:

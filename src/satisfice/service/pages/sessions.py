@@ -12,7 +12,7 @@ import time
 from abc import ABC, abstractmethod
 from typing import Any
 
-from satisfice.service.keys import Key, Keys
+from satisfice.service.keys import Key, Keys, digest_of
 from satisfice.studies.storages import Storage
 
 # A session lasts for so many seconds.
@@ -101,12 +101,12 @@ class Sessions:
     def begin(self, key: Key) -> str:
         """A new session for a key: the text that the browser keeps."""
         text = new_text()
-        self._kept.add(_digest(text), key.prefix, time.time() + LASTS)
+        self._kept.add(digest_of(text), key.prefix, time.time() + LASTS)
         return text
 
     def key_of(self, text: str) -> Key | None:
         """The key that a session is for; None where there is none, or not any more."""
-        digest = _digest(text)
+        digest = digest_of(text)
         until, known = self._known.get(digest, (0.0, None))
         if known is not None and until > time.monotonic():
             return known
@@ -124,17 +124,13 @@ class Sessions:
 
     def end(self, text: str) -> None:
         """End a session."""
-        self._known.pop(_digest(text), None)
-        self._kept.drop(_digest(text))
+        self._known.pop(digest_of(text), None)
+        self._kept.drop(digest_of(text))
 
 
 def new_text() -> str:
     """A text that nobody can guess."""
     return secrets.token_urlsafe(32)
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def token_of(text: str) -> str:

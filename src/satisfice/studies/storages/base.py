@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from satisfice.studies.config import Config
 from satisfice.studies.machine import Machine
-from satisfice.studies.records import INNER, Asked, Decision, Entry, Event, Reason, Row, made
+from satisfice.studies.records import MACHINE_EVENTS, Asked, Decision, Entry, Event, Reason, Row, made
 from satisfice.studies.series import Point
 
 T = TypeVar("T")
@@ -65,7 +65,7 @@ class View(ABC):
     def changes(self, before: int | None = None, limit: int = 100) -> list[Event]:
         """The last events with a `seq` below `before`, newest first, but for those of the machine alone."""
         end = None if before is None else before - 1
-        return [event for event in self.events(until=end) if event.kind not in INNER][::-1][:limit]
+        return [event for event in self.events(until=end) if event.kind not in MACHINE_EVENTS][::-1][:limit]
 
     def whose(self, what: str, name: str, before: int | None = None, limit: int = 100) -> list[Row]:
         """The last decisions of one subject or session (`what`) with an id below `before`, newest first."""

@@ -29,7 +29,7 @@ from sqlalchemy import (
 from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.sql import ClauseElement
 
-from satisfice.studies.records import INNER
+from satisfice.studies.records import MACHINE_EVENTS
 from satisfice.studies.storages.upgrade import move_old_tables
 
 METADATA = MetaData()
@@ -167,8 +167,8 @@ CHANGES = Index(
     "satisfice_events_of_note",
     EVENTS.c.study_id,
     EVENTS.c.seq,
-    sqlite_where=EVENTS.c.kind.not_in(INNER),
-    postgresql_where=EVENTS.c.kind.not_in(INNER),
+    sqlite_where=EVENTS.c.kind.not_in(MACHINE_EVENTS),
+    postgresql_where=EVENTS.c.kind.not_in(MACHINE_EVENTS),
 )
 
 

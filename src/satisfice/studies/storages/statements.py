@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from satisfice.studies.records import INNER
+from satisfice.studies.records import MACHINE_EVENTS
 
 # The columns of the log in the order in which rows are written, with their types.
 DECISION = {
@@ -84,7 +84,7 @@ EVENTS = (
 )
 CHANGES = (
     "SELECT seq, kind, data, at FROM satisfice_events WHERE study_id = ? AND seq < ? "
-    f"AND kind NOT IN ({', '.join(repr(kind) for kind in INNER)}) ORDER BY seq DESC LIMIT ?"
+    f"AND kind NOT IN ({', '.join(repr(kind) for kind in MACHINE_EVENTS)}) ORDER BY seq DESC LIMIT ?"
 )
 WHOSE = {
     what: f"{_ROWS} WHERE d.study_id = ? AND d.{what} = ? AND d.id < ? ORDER BY d.id DESC LIMIT ?"
