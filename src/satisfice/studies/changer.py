@@ -13,7 +13,8 @@ from satisfice.errors import Hint, InvalidStudy, StudyClosed
 from satisfice.policies.looks import RECALL
 from satisfice.studies.config import check_cost, check_text
 from satisfice.studies.counts import units
-from satisfice.studies.evidence import judge, plain
+from satisfice.studies.evidence import judge
+from satisfice.studies.facts import plain
 from satisfice.studies.machine import Machine
 from satisfice.studies.reader import StudyReader
 from satisfice.studies.records import Event

@@ -18,7 +18,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,29 +25,13 @@ from numpy.typing import NDArray
 from satisfice import bets, proofs
 from satisfice.statistics import interval
 from satisfice.studies.counts import UNIT, share_of
-from satisfice.studies.machine import Facts, Machine
+from satisfice.studies.facts import CERTIFIED, NONE, REFUTED, Fact, read_facts
+from satisfice.studies.machine import Machine
 
 # Whoever looks again and again finds most arms as they were.
 _interval = lru_cache(maxsize=4096)(bets.interval)
 
-REFUTED, CERTIFIED, NONE = "refuted", "certified", "none"
-
 Floats = NDArray[np.float64]
-
-
-class Fact(NamedTuple):
-    """Something that was proved. Arms are indices of the study."""
-
-    kind: str  # "refuted": not good enough; "certified": the cheapest good enough; "none": no arm is good enough
-    arm: int
-    by: int  # the arm that refuted it; -1: the fixed threshold
-    rewards: int  # rewards counted by then
-    at: float  # seconds since 1970
-
-
-def facts_of(machine: Machine) -> list[Fact]:
-    """The facts of a machine, as of the last look."""
-    return [Fact(*fact) for fact in machine.facts]  # type: ignore[arg-type]
 
 
 class Evidence:
@@ -164,7 +147,7 @@ def judge(machine: Machine, at: float, data: Evidence | None = None) -> list[Fac
         machine.arrange()
         data = Evidence(machine)
     order = data.order
-    before = facts_of(machine)
+    before = read_facts(machine.facts)
     facts = before
     if machine.corrections != machine.facts_corrections:
         facts = [fact for fact in before if fact.kind == REFUTED and data.stands(fact)]
@@ -211,14 +194,6 @@ def _cheapest(data: Evidence, arm: int, out: Collection[int]) -> bool:
     return place >= 0 and all(i in out for i in data.order[:place]) and not data.doubts(arm, out)
 
 
-def plain(facts: list[Fact]) -> Facts:
-    """Facts as plain data."""
-    return [list(fact) for fact in facts]
-
-
 def _mean(machine: Machine, i: int) -> float:
     arm = machine.arms[i]
     return arm.mean if arm.seen else -1.0
-
-
-__all__ = ["CERTIFIED", "NONE", "REFUTED", "Evidence", "Fact", "Facts", "facts_of", "judge", "plain"]

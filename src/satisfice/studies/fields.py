@@ -15,6 +15,7 @@ from satisfice.errors import InvalidStudy
 from satisfice.policies.contract import Problem, State, arrange, learns, make_problem, new_state
 from satisfice.studies.config import Config
 from satisfice.studies.counts import UNIT, Arm, Group, Progress, share_of, units
+from satisfice.studies.facts import Facts
 from satisfice.studies.frontier import Frontier
 from satisfice.studies.kinship import Kinship
 from satisfice.studies.records import Event, Row
@@ -23,8 +24,6 @@ from satisfice.studies.watching import FALSE_ALARM
 if TYPE_CHECKING:
     from satisfice.studies.looking import Looking
     from satisfice.studies.waiting import Waiting
-
-Facts = list[list[object]]
 
 
 class StudyFields:

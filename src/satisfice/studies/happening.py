@@ -9,7 +9,8 @@ from satisfice.errors import Hint, InvalidStudy
 from satisfice.policies.looks import RECALL
 from satisfice.studies.config import check_cost, check_name
 from satisfice.studies.counts import UNIT, Arm, Group, Progress
-from satisfice.studies.fields import Facts, StudyFields
+from satisfice.studies.facts import REFUTED, Facts, plain, read_facts
+from satisfice.studies.fields import StudyFields
 from satisfice.studies.records import Event
 
 # So many changes of rewards are remembered in the state; all are in the log.
@@ -108,7 +109,7 @@ class StudyEvents(StudyFields):
             {"arm": arm, "since": since, "around": around, "noticed": noticed, "before": list(before)},
         ]
         self._change()
-        self.facts = [fact for fact in self.facts if arm not in (fact[1], fact[2])]
+        self.facts = plain(fact for fact in read_facts(self.facts) if arm not in (fact.arm, fact.by))
 
     def retire_arm(self, arm: str) -> None:
         """An arm was taken out of the choice; what was learned of it stays on record."""
@@ -137,11 +138,11 @@ class StudyEvents(StudyFields):
         self._arrange()
         self.start_anew()
         # A refutation is about means, not costs: it stands as long as the arm that it rests on is in the study.
-        self.facts = [
+        self.facts = plain(
             fact
-            for fact in self.facts
-            if fact[0] == "refuted" and (cast(int, fact[2]) < 0 or not self.arms[cast(int, fact[2])].retired)
-        ]
+            for fact in read_facts(self.facts)
+            if fact.kind == REFUTED and (fact.by < 0 or not self.arms[fact.by].retired)
+        )
 
     def start_anew(self, version: int | None = None) -> None:
         """The rule begins again, from the sums as they are: after a change, and when the rule is a newer one."""

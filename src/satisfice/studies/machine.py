@@ -26,7 +26,6 @@ from satisfice.policies.kin import longest
 from satisfice.studies.config import Config
 from satisfice.studies.counts import UNIT, Arm
 from satisfice.studies.deciding import decide
-from satisfice.studies.fields import Facts
 from satisfice.studies.looking import Looking
 from satisfice.studies.records import Event, Reason
 from satisfice.studies.state import FORMAT, StudyState
@@ -340,4 +339,4 @@ def _since(arm: Arm) -> tuple[int, int]:
     return arm.pulls - arm.known_pulls, arm.total - arm.known_total
 
 
-__all__ = ["FORMAT", "Facts", "Machine"]
+__all__ = ["FORMAT", "Machine"]

@@ -9,7 +9,8 @@ import numpy as np
 
 from satisfice.policies.contract import make_problem, new_state
 from satisfice.studies.counts import UNIT
-from satisfice.studies.evidence import NONE, REFUTED, Evidence, judge
+from satisfice.studies.evidence import Evidence, judge
+from satisfice.studies.facts import NONE, REFUTED
 from satisfice.studies.machine import Machine
 from satisfice.studies.segmented import make_segment, overall
 from satisfice.studies.status import ArmStatus, Control, Drift, Refutation, Spending, Status, Verdict

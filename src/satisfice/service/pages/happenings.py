@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from satisfice.service.pages.rendering import amount
+from satisfice.studies.facts import CERTIFIED, REFUTED, Fact, Facts, read_facts
 from satisfice.studies.records import Event
 
 # What the study finds by itself.
@@ -28,12 +29,12 @@ class Happening:
 def happenings(events: Sequence[Event], names: Sequence[str], segments: Sequence[str] = ()) -> list[Happening]:
     """What events (newest first) say, newest first. `names` are those of the arms."""
     found: list[Happening] = []
-    before: dict[object, list[list[object]]] = {}
+    before: dict[object, list[Fact]] = {}
     for event in reversed(events):
         place = event.data.get("segment")
         where = f"In ‘{segments[place]}’: " if isinstance(place, int) and place < len(segments) else ""
         if event.kind == "judge":
-            facts = cast("list[list[object]]", event.data["facts"])
+            facts = read_facts(cast(Facts, event.data["facts"]))
             found += [
                 Happening(event.seq, event.at, "finding", where + words, None)
                 for words in _findings(event, facts, before.get(place), names)
@@ -51,26 +52,24 @@ def _name(names: Sequence[str], arm: object) -> str:
     return f"‘{names[arm]}’" if isinstance(arm, int) and 0 <= arm < len(names) else f"arm {arm}"
 
 
-def _findings(
-    event: Event, facts: list[list[object]], before: list[list[object]] | None, names: Sequence[str]
-) -> list[str]:
+def _findings(event: Event, facts: list[Fact], before: list[Fact] | None, names: Sequence[str]) -> list[str]:
     """What is proved since the last look, and what no longer is."""
-    known = {(fact[0], fact[1]) for fact in before or []}
-    now = {(fact[0], fact[1]) for fact in facts}
+    known = {(fact.kind, fact.arm) for fact in before or []}
+    now = {(fact.kind, fact.arm) for fact in facts}
     words = []
-    for kind, arm, by, *rest in facts:
+    for fact in facts:
         # Of the first event that is looked at, what is older is known by its date.
-        if (kind, arm) in known or (before is None and rest[1] != event.at):
+        if (fact.kind, fact.arm) in known or (before is None and fact.at != event.at):
             continue
-        if kind == "refuted":
-            whom = "the threshold" if cast(int, by) < 0 else _name(names, by)
-            words.append(f"{_name(names, arm)} is proved not to be good enough (by {whom})")
-        elif kind == "certified":
-            words.append(f"{_name(names, arm)} is certified: proved to be the cheapest arm that is good enough")
+        if fact.kind == REFUTED:
+            whom = "the threshold" if fact.by < 0 else _name(names, fact.by)
+            words.append(f"{_name(names, fact.arm)} is proved not to be good enough (by {whom})")
+        elif fact.kind == CERTIFIED:
+            words.append(f"{_name(names, fact.arm)} is certified: proved to be the cheapest arm that is good enough")
         else:
             words.append("It is proved that no arm is good enough")
     for kind, arm in known - now:
-        what = "The verdict for" if kind == "certified" else "The refutation of" if kind == "refuted" else "The verdict"
+        what = "The verdict for" if kind == CERTIFIED else "The refutation of" if kind == REFUTED else "The verdict"
         words.append(f"{what} {_name(names, arm)} is withdrawn: a reward was corrected, or the arms changed")
     return words
 

@@ -22,7 +22,8 @@ from satisfice.service.pages.page import Visit
 from satisfice.service.pages.studies import head
 from satisfice.studies.config import Config
 from satisfice.studies.counts import UNIT
-from satisfice.studies.evidence import REFUTED, judge
+from satisfice.studies.evidence import judge
+from satisfice.studies.facts import REFUTED
 from satisfice.studies.machine import Machine
 from satisfice.studies.report import make_status
 from satisfice.studies.status import Status
