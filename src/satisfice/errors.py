@@ -59,6 +59,8 @@ class SatisficeError(Exception):
         The value that was refused; the error keeps its text.
     columns : sequence of str
         The columns of a table that are missing or wrong.
+    decision : int, optional
+        The number of the decision that it is about; the message has `{decision}` where it is named.
 
     Examples
     --------
@@ -72,6 +74,9 @@ class SatisficeError(Exception):
     alpha = 2; it must be within [0, 1]
     >>> error.worded(f"--{error.parameter} ")
     '--alpha 2; it must be within [0, 1]'
+    >>> error = RewardConflict("{decision} was abandoned", decision=7)
+    >>> error.decision, error.message, error.worded("", decision="this decision")
+    (7, 'decision 7 was abandoned', 'this decision was abandoned')
     """
 
     def __init__(
@@ -82,15 +87,20 @@ class SatisficeError(Exception):
         parameter: str | None = None,
         value: object | EllipsisType = ...,
         columns: Sequence[str] = (),
+        decision: int | None = None,
     ) -> None:
-        super().__init__(message)
-        self.message = message
+        self._template, self.decision = message, decision
+        self.message = self._named(f"decision {decision}")
+        super().__init__(self.message)
         self.hint = hint
         self.parameter = parameter
         self.value = None if value is ... else shown(value)
         self.columns = tuple(columns)
 
-    def worded(self, assigned: str, hints: Mapping[str, str] | None = None) -> str:
+    def _named(self, decision: str) -> str:
+        return self._template if self.decision is None else self._template.replace("{decision}", decision)
+
+    def worded(self, assigned: str, hints: Mapping[str, str] | None = None, decision: str | None = None) -> str:
         """The error as an interface says it.
 
         Parameters
@@ -99,10 +109,13 @@ class SatisficeError(Exception):
             What stands before a refused value: "alpha = " in Python, "--alpha " in a shell.
         hints : mapping, optional
             The interface's words for some hints; an empty text leaves the hint out.
+        decision : str, optional
+            What the interface calls the decision that the error is about.
         """
         parts = [f"{assigned}{self.value}"] if self.parameter and self.value is not None else []
         advice = (hints or {}).get(self.hint, self.hint) if self.hint else ""
-        return "; ".join([*parts, self.message, *([advice] if advice else [])])
+        message = self.message if decision is None else self._named(decision)
+        return "; ".join([*parts, message, *([advice] if advice else [])])
 
     def __str__(self) -> str:
         return self.worded(f"{self.parameter} = ")

@@ -127,9 +127,9 @@ async def _tell(call: Call, name: str | None) -> Answer:
     changed = 0
     for study, (rewards, told) in parts.items():
         count = 0
-        for item, line, result in zip(rewards, told, await service.batches.tell(study, told), strict=True):
+        for item, result in zip(rewards, await service.batches.tell(study, told), strict=True):
             if isinstance(result, SatisficeError):
-                refused = _worded(result, line.decision, item.decision)
+                refused = _worded(result, item.decision)
                 if alone:
                     raise refused
                 problems.append(_noted(item, refused))
@@ -160,12 +160,9 @@ def _noted(item: Reward, problem: Problem) -> RewardProblem:
     return RewardProblem(item.decision, problem.type, problem.status, problem.detail)
 
 
-def _worded(error: SatisficeError, number: int, text: str) -> Problem:
+def _worded(error: SatisficeError, text: str) -> Problem:
     """An error that names the decision as the caller does."""
-    problem = problem_of(error)
-    problem.detail = problem.detail.replace(f"decision {number} ", f"decision {text!r} ").replace(
-        f"of decision {number};", f"of decision {text!r};"
-    )
+    problem = problem_of(error, decision=f"decision {text!r}")
     return unknown_decision(text) if problem.kind == "unknown-decision" else problem
 
 
@@ -228,12 +225,10 @@ async def explain(call: Call) -> Answer:
     text = call.path["decision"]
 
     def work(handle: Handle) -> dict[str, object]:
-        number = handle.number_of(text)
         try:
-            found = handle.study.explain(number).to_dict()
+            found = handle.study.explain(handle.number_of(text))
         except SatisficeError as error:
-            raise _worded(error, number, text) from error
-        sentence = str(found["sentence"]).replace(f"Decision {number} ", f"Decision {text} ", 1)
-        return found | {"id": text, "sentence": sentence}
+            raise _worded(error, text) from error
+        return found.to_dict() | {"id": text, "sentence": found.sentence_for(text)}
 
     return Answer(_encode(await call.service.on(call.study, call.key, work, slow=True)))

@@ -50,8 +50,17 @@ HINTS: dict[str, str] = {
     Hint.LOAD: '"load_if_exists": true opens it',
     Hint.CREATE: "POST /v1/studies makes it",
     Hint.SET_COST: 'PATCH it with "costs"',
+    Hint.REOPEN: 'PATCH it with "closed": false to let it go on',
+    # Nobody chooses a storage over HTTP, or reads files.
     Hint.STORAGE: "",
     Hint.FILE: "",
+    Hint.GIVE_COSTS: "",
+    Hint.ARM_COLUMN: "",
+    Hint.REWARD_COLUMN: "",
+    Hint.TABLE: "",
+    Hint.MAX_BAD: "",
+    Hint.SCALE: "",
+    Hint.COSTS: "",
 }
 # Messages about the storage name hosts and files; they are for the log.
 _HIDDEN = {
@@ -123,8 +132,8 @@ class Problem(Exception):
         )
 
 
-def problem_of(error: SatisficeError) -> Problem:
-    """An error of the package as a problem.
+def problem_of(error: SatisficeError, decision: str | None = None) -> Problem:
+    """An error of the package as a problem; `decision` is what the caller calls the decision that it is about.
 
     Examples
     --------
@@ -135,9 +144,7 @@ def problem_of(error: SatisficeError) -> Problem:
     """
     kind = next(kind for known, kind in _KIND_OF if isinstance(error, known))
     hint = HINTS.get(error.hint, error.hint) if error.hint else None
-    detail = _HIDDEN.get(kind) or error.worded(f"{error.parameter} = ", {error.hint or "": ""})
-    if kind == "study-closed":  # in Python's words it names a method
-        detail, hint = detail.partition(";")[0], 'PATCH it with "closed": false to let it go on'
+    detail = _HIDDEN.get(kind) or error.worded(f"{error.parameter} = ", {error.hint or "": ""}, decision)
     headers = {"Retry-After": "1"} if KINDS[kind][0] == 503 else None
     return Problem(kind, detail, parameter=error.parameter, hint=hint, headers=headers)
 

@@ -42,12 +42,23 @@ class Explanation:
         data = {key: value for key, value in asdict(self).items() if key != "status"}
         return data | {"status": self.status.to_dict()}
 
+    def sentence_for(self, name: str) -> str:
+        """The sentence for those who know the decision by another name than its number."""
+        return _opening(name, self.asked_at, self.arm) + self.sentence.removeprefix(
+            _opening(self.id, self.asked_at, self.arm)
+        )
+
     def __str__(self) -> str:
         return self.text()
 
     def text(self, width: int | None = None) -> str:
         """Everything in words, in lines of at most so many characters."""
         return f"{fill(self.sentence, width)}\nWhat was known then:\n{self.status.text(width)}"
+
+
+def _opening(name: object, at: float, arm: str) -> str:
+    when = datetime.fromtimestamp(at, UTC).isoformat(sep=" ", timespec="seconds")
+    return f"Decision {name} ({when}) is '{arm}'. "
 
 
 def explain(view: View, row: Row) -> Explanation:
@@ -75,8 +86,7 @@ def explain(view: View, row: Row) -> Explanation:
         known += f" in {shorten(part.name, 60)!r}"
     what = "every arm in turn" if wanted is None else f"'{wanted}'"
     turns = f"{pulls:,} time{'s' if pulls != 1 else ''}"
-    when = datetime.fromtimestamp(row.at, UTC).isoformat(sep=" ", timespec="seconds")
-    text = f"Decision {row.id} ({when}) is '{arm}'. "
+    text = _opening(row.id, row.at, arm)
     if row.reason == Reason.LEASE:
         text += f"With {known} known, {policy} wants {what} {turns}; this is pull {place:,}."
     elif row.reason in (Reason.INTERIM, Reason.EXTRA):

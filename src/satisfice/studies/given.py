@@ -13,8 +13,8 @@ from satisfice.studies.serving import Whom
 from satisfice.words import shown
 
 
-def reward_of(config: Config, number: int, reward: float, what: str = "decision") -> float:
-    """The reward of a decision as a number, or `InvalidReward`."""
+def reward_of(config: Config, number: int, reward: float, *, call: bool = False) -> float:
+    """The reward of a decision, or of a `call` that somebody else made, as a number, or `InvalidReward`."""
     try:
         value = float(reward)
     except (TypeError, ValueError):
@@ -23,12 +23,14 @@ def reward_of(config: Config, number: int, reward: float, what: str = "decision"
     if not known:
         how = "{:g} or {:g}" if config.binary else "numbers from {:g} to {:g}"
         taken = how.format(config.low, config.high)
-        raise InvalidReward(f"reward = {shown(reward)} of {what} {number}; this study takes {taken}")
+        whose = f"call {number}" if call else "{decision}"
+        message = f"reward = {shown(reward)} of {whose}; this study takes {taken}"
+        raise InvalidReward(message, decision=None if call else number)
     return value
 
 
-def cost_of(config: Config, number: int, cost: float | None, what: str = "decision") -> float | None:
-    """What a decision has cost as a number, or `InvalidReward`; None: nobody said."""
+def cost_of(config: Config, number: int, cost: float | None, *, call: bool = False) -> float | None:
+    """What a decision, or a `call`, has cost as a number, or `InvalidReward`; None: nobody said."""
     if cost is None:
         return None
     least, most = config.cost_range or (0.0, math.inf)
@@ -38,7 +40,9 @@ def cost_of(config: Config, number: int, cost: float | None, what: str = "decisi
         value = math.nan
     if not (math.isfinite(value) and least <= value <= most):
         taken = "finite numbers of at least 0" if most == math.inf else f"numbers from {least:g} to {most:g}"
-        raise InvalidReward(f"cost = {shown(cost)} of {what} {number}; this study takes {taken}", parameter="cost")
+        whose = f"call {number}" if call else "{decision}"
+        message = f"cost = {shown(cost)} of {whose}; this study takes {taken}"
+        raise InvalidReward(message, parameter="cost", decision=None if call else number)
     return value
 
 
@@ -49,8 +53,8 @@ def call_of(config: Config, number: int, call: Sequence[object]) -> tuple[str, f
             f"{shown(call)} is no call: an arm, a reward, a cost, a key and a segment, such as ('small', 1.0)"
         )
     arm, reward, cost, key, segment = (*call, None, None, None)[:5]
-    value = reward_of(config, number, cast(float, reward), "call")
-    paid = cost_of(config, number, cast("float | None", cost), "call")
+    value = reward_of(config, number, cast(float, reward), call=True)
+    paid = cost_of(config, number, cast("float | None", cost), call=True)
     return cast(str, arm), value, paid, Whom(key=cast("str | None", key), segment=cast("str | None", segment))
 
 

@@ -29,8 +29,9 @@ def moves(row: Row, outcome: Outcome, reward: float | None, cost: float | None =
     if outcome == Outcome.ABANDONED:
         if row.outcome == Outcome.TOLD:
             raise RewardConflict(
-                f"decision {row.id} was told the reward {row.reward:g} and cannot be abandoned",
+                f"{{decision}} was told the reward {row.reward:g} and cannot be abandoned",
                 hint=Hint.CORRECT_INSTEAD,
+                decision=row.id,
             )
         return False
     if row.outcome in (Outcome.EXPIRED, Outcome.UNUSED):
@@ -44,5 +45,6 @@ def moves(row: Row, outcome: Outcome, reward: float | None, cost: float | None =
             if row.reward == reward:
                 was += " and no cost" if row.told_cost is None else f" and the cost {row.told_cost:g}"
                 now = f"the cost {cost:g}"
-        raise RewardConflict(f"decision {row.id} was {was}, and is now told {now}", hint=Hint.CORRECT)
+        message = f"{{decision}} was {was}, and is now told {now}"
+        raise RewardConflict(message, hint=Hint.CORRECT, decision=row.id)
     return True

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from satisfice.errors import SatisficeError
+from satisfice.errors import UnknownDecision
 from satisfice.service.core import Handle
 from satisfice.service.endpoint import Answer
 from satisfice.service.pages.looking import look
@@ -16,7 +16,7 @@ from satisfice.service.pages.page import Visit
 from satisfice.service.pages.pictures import histogram
 from satisfice.service.pages.rendering import duration
 from satisfice.service.pages.studies import Arm, head, rows_of
-from satisfice.service.problems import Problem, unknown_decision
+from satisfice.service.problems import unknown_decision
 from satisfice.studies.config import Config
 from satisfice.studies.explain import Explanation
 from satisfice.studies.records import Decision, Outcome, Row
@@ -169,8 +169,8 @@ async def decision(visit: Visit) -> Answer:
             return found
         try:
             exact = handle.study.explain(number)
-        except SatisficeError as error:
-            raise Problem("unknown-decision", str(error).replace(f"decision {number} ", "this decision ")) from error
+        except UnknownDecision as error:
+            raise unknown_decision(text) from error
         return replace(found, exact=exact)
 
     found = await visit.service.on(visit.study, visit.key, work, slow=wanted)
