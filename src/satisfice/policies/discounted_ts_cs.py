@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,13 @@ from satisfice.policies.contract import SWEEP, Lease, Policy, Problem, State
 from satisfice.problem import BestReward
 
 Floats = NDArray[np.float64]
+
+
+class Counts(NamedTuple):
+    """What counts of every arm: the parts of `state.floats`."""
+
+    won: Floats  # (arms,) S
+    lost: Floats  # (arms,) F
 
 
 @dataclass(frozen=True)
@@ -48,26 +56,31 @@ class DiscountedTSCS(Policy):
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
         if t < len(problem.costs):
             return SWEEP, 1
-        arms = len(problem.costs)
-        return sampled(problem, state.floats[:arms], state.floats[arms:], rng), 1
+        return sampled(problem, counts_of(state), rng), 1
 
     @staticmethod
     def learn(problem: Problem, state: State, arm: int, pulls: int, total: float, rng: np.random.Generator) -> None:
-        arms = len(problem.costs)
+        counts = counts_of(state)
         rate: float = problem.params.discount
         if rate <= 0.0:
             rate = 1.0 - 0.25 / math.sqrt(problem.horizon)
         state.floats[:] *= rate**pulls
-        state.floats[arm] += total
-        state.floats[arms + arm] += pulls - total
+        counts.won[arm] += total
+        counts.lost[arm] += pulls - total
 
 
-def sampled(problem: Problem, won: Floats, lost: Floats, rng: np.random.Generator) -> int:
+def counts_of(state: State) -> Counts:
+    """What counts of every arm."""
+    arms = len(state.pulls)
+    return Counts(state.floats[:arms], state.floats[arms : 2 * arms])
+
+
+def sampled(problem: Problem, counts: Counts, rng: np.random.Generator) -> int:
     """The cheapest arm whose posterior sample reaches `(1 - alpha)` times the largest."""
     arms = len(problem.costs)
     theta = np.zeros(arms)
     for k in range(arms):
-        theta[k] = rng.beta(won[k] + 1.0, max(lost[k], 0.0) + 1.0)
+        theta[k] = rng.beta(counts.won[k] + 1.0, max(counts.lost[k], 0.0) + 1.0)
     bar = (1.0 - problem.alpha) * theta.max()
     for k in range(arms):
         if theta[k] >= bar:

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from satisfice.errors import InvalidPolicy
 from satisfice.policies.contract import SWEEP, Lease, Policy, Problem, State
-from satisfice.policies.discounted_ts_cs import sampled
+from satisfice.policies.discounted_ts_cs import counts_of, sampled
 from satisfice.problem import BestReward
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Window(NamedTuple):
+    """The last pulls: parts of `state.ints` and `state.floats`. Each is at the place that its number leaves."""
+
+    seen: Ints  # (1,) pulls so far
+    arms: Ints  # (window,) their arms, from 1
+    rewards: Floats  # (window,) and rewards
 
 
 @dataclass(frozen=True)
@@ -44,24 +57,28 @@ class WindowTSCS(Policy):
 
     @staticmethod
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
-        arms = len(problem.costs)
-        if t < arms:
+        if t < len(problem.costs):
             return SWEEP, 1
-        return sampled(problem, state.floats[:arms], state.floats[arms : 2 * arms], rng), 1
+        return sampled(problem, counts_of(state), rng), 1
 
     @staticmethod
     def learn(problem: Problem, state: State, arm: int, pulls: int, total: float, rng: np.random.Generator) -> None:
-        arms, window = len(problem.costs), len(state.ints) - 1
-        won, lost, rewards = state.floats[:arms], state.floats[arms : 2 * arms], state.floats[2 * arms :]
+        last, counts = window_of(state), counts_of(state)
+        won, lost, window = counts.won, counts.lost, len(last.arms)
         for _ in range(min(pulls, window)):  # one, but for sums from before a change of costs, which are spread evenly
             reward = total / pulls
-            place = state.ints[0] % window
-            if state.ints[0] >= window:
-                old = state.ints[1 + place] - 1
-                won[old] -= rewards[place]
-                lost[old] -= 1.0 - rewards[place]
+            place = last.seen[0] % window
+            if last.seen[0] >= window:
+                old = last.arms[place] - 1
+                won[old] -= last.rewards[place]
+                lost[old] -= 1.0 - last.rewards[place]
                 won[old], lost[old] = max(won[old], 0.0), max(lost[old], 0.0)
-            state.ints[1 + place], rewards[place] = arm + 1, reward
+            last.arms[place], last.rewards[place] = arm + 1, reward
             won[arm] += reward
             lost[arm] += 1.0 - reward
-            state.ints[0] += 1
+            last.seen[0] += 1
+
+
+def window_of(state: State) -> Window:
+    """The last pulls."""
+    return Window(state.ints[:1], state.ints[1:], state.floats[2 * len(state.pulls) :])
