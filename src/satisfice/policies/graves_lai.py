@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from satisfice.proofs import opposing
 from satisfice.statistics import evidence, kl, nearest
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 # Pulls of every arm before anything is believed.
 FIRST = 10
@@ -25,6 +27,14 @@ CALM = 0.05
 MOST = 10_000.0
 # The regret of a pull that is counted at least: prices must be above 0.
 FREE = 1e-6
+
+
+class Purchase(NamedTuple):
+    """What was bought: the parts of `state.ints` and `state.floats`."""
+
+    instalments: Ints  # (1,) so far
+    left: Ints  # (arms,) pulls of the last one that are still to come
+    nats: Floats  # (1,) so far
 
 
 @dataclass(frozen=True)
@@ -68,16 +78,15 @@ class GravesLai(Policy):
             raise InvalidPolicy(f"graves-lai: gamma = {self.gamma}; it must be a number of at least 0")
 
     def memory(self, arms: int) -> tuple[int, int]:
-        # The instalments so far, and what is left to pull of the last one; the nats bought so far.
         return 1 + arms, 1
 
     @staticmethod
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
-        arms = len(problem.costs)
+        arms, bought = len(problem.costs), purchase_of(state)
         for k in range(arms):
-            if state.ints[1 + k] > 0:
-                return take(state, k)
-        wanted = max(FIRST, state.ints[0])
+            if bought.left[k] > 0:
+                return take(bought, k)
+        wanted = max(FIRST, bought.instalments[0])
         means = np.zeros(arms)
         for k in range(arms):
             if state.pulls[k] < wanted:
@@ -89,15 +98,20 @@ class GravesLai(Policy):
             return arm, 1 + int(CALM * t)
         buy(problem, state, leader, means)
         for k in range(arms):
-            if state.ints[1 + k] > 0:
-                return take(state, k)
+            if bought.left[k] > 0:
+                return take(bought, k)
         return max(leader, 0), 1
 
 
-def take(state: State, arm: int) -> Lease:
+def purchase_of(state: State) -> Purchase:
+    """What was bought so far."""
+    return Purchase(state.ints[:1], state.ints[1:], state.floats)
+
+
+def take(bought: Purchase, arm: int) -> Lease:
     """The pulls of one arm that are left of an instalment, as a lease."""
-    pulls = state.ints[1 + arm]
-    state.ints[1 + arm] = 0
+    pulls = bought.left[arm]
+    bought.left[arm] = 0
     return arm, pulls
 
 
@@ -187,24 +201,24 @@ def together(pulls: Floats, means: Floats, i: int, scale: float, reference: int 
 
 def buy(problem: Problem, state: State, leader: int, means: Floats) -> None:
     """Write the pulls of the next instalment into the memory of the rule."""
-    arms = len(problem.costs)
-    state.ints[0] += 1
-    turn = float(state.ints[0] * state.ints[0])
-    size = math.sqrt(1.0 + state.floats[0])
+    arms, bought = len(problem.costs), purchase_of(state)
+    bought.instalments[0] += 1
+    turn = float(bought.instalments[0] * bought.instalments[0])
+    size = math.sqrt(1.0 + bought.nats[0])
     needs = rates(problem, leader, means)
     share = 1.0
     for k in range(arms):
         most = min(2.0 * state.pulls[k] + turn, MOST * turn)
         if share * size * needs[k] > most:
             share = most / (size * needs[k])
-    state.floats[0] += share * size
+    bought.nats[0] += share * size
     longest = 0.0
     for k in range(arms):
         pulls = math.ceil(share * size * needs[k])
         longest = max(longest, float(pulls))
-        state.ints[1 + k] = pulls
+        bought.left[k] = pulls
     if leader >= 0:
-        state.ints[1 + leader] = math.ceil(math.sqrt(state.floats[0]) * (share * size + longest))
+        bought.left[leader] = math.ceil(math.sqrt(bought.nats[0]) * (share * size + longest))
 
 
 def rates(problem: Problem, leader: int, means: Floats) -> Floats:
