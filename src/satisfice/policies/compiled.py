@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import CellType, FunctionType, ModuleType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from satisfice.errors import InvalidPolicy
 from satisfice.policies.cache import DiskCache, cache_dir
@@ -101,9 +101,8 @@ def _dispatcher(
         cells = {name: _dispatcher(value, {}, above) for name, value in closure.items() if value not in above}
         # The key in the name: code of another process with the same names must not be taken for this one.
         copy = _rebuilt(function, parts, cells, "_" + key)
-        made: Any = njit(
-            copy, forceinline=INLINE in function.__dict__, no_cpython_wrapper=not outer, no_cfunc_wrapper=True
-        )
+        options: dict[str, Any] = {"no_cpython_wrapper": not outer, "no_cfunc_wrapper": True}
+        made: Any = njit(copy, forceinline=INLINE in function.__dict__, **options)
         for place, value in scope.items():
             if value is function:  # it calls itself
                 copy.__globals__[place] = made
@@ -118,13 +117,13 @@ def _dispatcher(
 def _once_for_all_numbers(made: Any) -> None:
     """Compile a function that is called with a constant once, for every number, and not for the constant, too."""
     from numba.core.errors import NumbaError
-    from numba.core.types import unliteral
+    from numba.core import types
 
-    as_it_is = made.get_call_template
+    as_it_is, plain = made.get_call_template, cast(Callable[[Any], Any], types.unliteral)
 
     def get_call_template(args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
         try:
-            return as_it_is(tuple(map(unliteral, args)), {name: unliteral(value) for name, value in kws.items()})
+            return as_it_is(tuple(map(plain, args)), {name: plain(value) for name, value in kws.items()})
         except NumbaError:  # one that needs the constant itself
             return as_it_is(args, kws)
 

@@ -247,6 +247,7 @@ class SQLTransaction(SQLView, Transaction):
         cast(Books, self._books).unsaved = SNAPSHOT_EVERY
 
     def keep(self, points: Sequence[Point]) -> None:
+        self.changed += 1
         self._since = 1 << 62  # this transaction makes none of its own
         self._write_points(points)
 
