@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import CellType, FunctionType, ModuleType
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from satisfice.errors import InvalidPolicy
 from satisfice.policies.cache import DiskCache, cache_dir
@@ -116,10 +116,11 @@ def _dispatcher(
 
 def _once_for_all_numbers(made: Any) -> None:
     """Compile a function that is called with a constant once, for every number, and not for the constant, too."""
-    from numba.core.errors import NumbaError
     from numba.core import types
+    from numba.core.errors import NumbaError
 
-    as_it_is, plain = made.get_call_template, cast(Callable[[Any], Any], types.unliteral)
+    as_it_is = made.get_call_template
+    plain: Callable[[Any], Any] = types.unliteral
 
     def get_call_template(args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
         try:
