@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -24,14 +25,20 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_left_behind: list[object] = []  # connections of a parent, which are not even closed here
+
 
 class Client:
     """A service, for programs that wait for its answers. `sf.connect` makes one; threads may share it."""
 
     def __init__(self, url: str, key: str | None = None, *, timeout: float = 30.0, tries: int = 8) -> None:
-        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
-        self._http = httpx.Client(base_url=url.rstrip("/"), headers=headers, timeout=timeout)
+        self._terms = url.rstrip("/"), {} if key is None else {"Authorization": f"Bearer {key}"}, timeout
         self._tries = tries
+        self._connect()
+
+    def _connect(self) -> None:
+        url, headers, timeout = self._terms
+        self._http, self._process = httpx.Client(base_url=url, headers=headers, timeout=timeout), os.getpid()
 
     def study(self, name: str) -> RemoteStudy:
         """A study of the service. Nothing is sent until it is used."""
@@ -70,6 +77,9 @@ class Client:
     def do(self, call: Call[T], tries: int | None = None) -> T:
         """Make a call, again and again until it is answered; it counts once. Raises `StorageError` when it is not."""
         many = self._tries if tries is None else tries
+        if self._process != os.getpid():  # forked since: the connections are its parent's
+            _left_behind.append(self._http)
+            self._connect()
         for attempt in range(many):
             answer, body = None, call.again if attempt and call.again is not None else call.json
             try:
