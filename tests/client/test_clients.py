@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -171,6 +173,38 @@ def test_a_leased_study_has_the_decisions_of_its_segment(client: Client) -> None
     with study.leased(patience=0.2) as leased, pytest.raises(sf.SatisficeError, match="the segments of the study"):
         leased.ask()
     assert {part.name: part.rewards for part in study.status().segments} == {"code": 0, "law": 40}
+
+
+def test_a_forked_process_has_connections_of_its_own(client: Client) -> None:
+    study = client.create_study("forked", ARMS, sf.BestReward(0.1))
+    with study.leased() as leased:
+        leased.tell(leased.ask().id, 1.0)
+        connections = client._http
+        child = os.fork()
+        if not child:
+            signal.alarm(60)
+            leased.tell(leased.ask().id, 1.0)
+            right = leased.flush() and client._http is not connections
+            leased.close()
+            os._exit(int(not right))
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        leased.tell(leased.ask().id, 1.0)
+        assert leased.flush()
+        assert client._http is connections
+    assert sum(arm.pulls for arm in study.status().arms) == 3
+
+
+def test_a_leased_study_whose_lines_the_service_cannot_read_goes_on(client: Client) -> None:
+    study = client.create_study("lines", ARMS, sf.BestReward(0.1))
+    with study.leased() as leased:
+        made = [leased.ask() for _ in range(3)]
+        leased.tell(made[0].id, 1.0, cost=-1.0)
+        leased.unused("nobody's")
+        leased.unused(made[1].id)
+        leased.tell(made[2].id, 1.0)
+        assert leased.flush()
+        assert leased.problems == 2
+    assert sum(arm.pulls for arm in study.status().arms) == 1
 
 
 def test_a_leased_study_serves_the_leader_while_the_service_is_away(tmp_path: Path) -> None:

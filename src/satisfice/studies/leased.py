@@ -9,16 +9,30 @@ is not used is given back when its time is over, and at the end.
 from __future__ import annotations
 
 import atexit
+import math
+import os
 import re
 import threading
 import time
 import uuid
+import weakref
 from collections import deque
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Callable, Collection, Sequence
+from itertools import islice
+from numbers import Integral
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
-from satisfice.errors import InvalidReward, RewardConflict, SatisficeError, StorageError, UnknownDecision
+from satisfice.errors import (
+    InvalidReward,
+    InvalidStudy,
+    RewardConflict,
+    SatisficeError,
+    StorageError,
+    UnknownDecision,
+)
 from satisfice.studies.blocks import Standings, block_size, give_back, take_block
+from satisfice.studies.reader import number_of
+from satisfice.words import count, shown
 
 if TYPE_CHECKING:
     from satisfice.studies.study import Study
@@ -30,7 +44,13 @@ FIRST = 16
 # So many decisions in stock are looked through for an arm that can be played.
 LOOK_THROUGH = 256
 AWAY = "away-"
+# No id is longer.
+LONGEST = 64
+# What a study says to a line that it will never take.
+REFUSED = (InvalidReward, InvalidStudy, RewardConflict, UnknownDecision)
 _NUMBER = re.compile(r"[1-9][0-9]{0,17}")
+
+Line = TypeVar("Line")
 
 
 class LeasedDecision(NamedTuple):
@@ -92,7 +112,7 @@ class StudySource:
 
     def take(self, count: int, seconds: float, unused: Sequence[str], tries: int) -> Block | None:
         if unused:
-            give_back(self._study, [int(number) for number in unused])
+            give_back(self._study, [number_of(number) for number in unused])
         if not count:
             return None
         leader, settled = self._standings.of(self._segment)
@@ -133,7 +153,8 @@ def _triple(line: Settled) -> tuple[int, float] | tuple[int, float, float]:
 class LeasedStudy:
     """A study that decides without a trip. `Study.leased` and `RemoteStudy.leased` make one; threads may share it.
 
-    `problems` counts rewards that the study refused, `away` the decisions that were made while it could not be reached.
+    `problems` counts what the study refused, `away` the decisions that were made while it could not be reached. A
+    process that is forked begins with nothing in stock and nothing to send: that is its parent's.
     """
 
     def __init__(self, source: Source, *, seconds: float, most: int, patience: float) -> None:
@@ -150,13 +171,36 @@ class LeasedStudy:
         self._told: deque[Settled] = deque()
         self._back: deque[str] = deque()
         self._arms: dict[str, str] = {}  # of decisions that were made while the service was away
-        self._wake, self._change = threading.Event(), threading.Condition()
         self._closing = False
+        self._deadline = math.inf  # until then what is left is tried again, after `close`
+        self._begin()
+        self._nudge()
+        _all.add(self)
+        atexit.register(self.close)
+
+    def _begin(self) -> None:
+        """Nobody is at work."""
+        self._wake, self._change = threading.Event(), threading.Condition()
+        self._thread: threading.Thread | None = None
         self._busy = False
         self._wanted = True  # whether anybody has asked since the last block was taken
-        self._thread = threading.Thread(target=self._work, name="satisfice-leased", daemon=True)
-        self._thread.start()
-        atexit.register(self.close)
+
+    def after_fork(self) -> None:
+        """In a process that was forked: leave to the parent what is the parent's."""
+        self._stock.clear()
+        self._told.clear()
+        self._back.clear()
+        self.problems = self.away = 0
+        self._taken, self._error = 0, None
+        self._begin()
+
+    def _nudge(self) -> None:
+        """Have the thread look; it is started where there is none: at first, after a fork, after `close`."""
+        with self._change:
+            if (self._left or not self._closing) and (self._thread is None or not self._thread.is_alive()):
+                self._thread = threading.Thread(target=self._work, name="satisfice-leased", daemon=True)
+                self._thread.start()
+        self._wake.set()
 
     def __enter__(self) -> LeasedStudy:
         return self
@@ -183,22 +227,25 @@ class LeasedStudy:
         self._stock.extendleft(reversed(passed))
         if len(self._stock) <= self._low:
             self._wanted = True
-            self._wake.set()
+            self._nudge()
         return found
 
     def put_back(self, decision: LeasedDecision) -> None:
         """Put a decision back into the stock that `ask` gave and that was not used."""
         self._stock.appendleft(decision)
 
-    def unused(self, decision_id: str) -> None:
+    def unused(self, decision_id: str | int) -> None:
         """Give a decision back to the study: it was not used."""
-        if not decision_id.startswith(AWAY):
-            self._back.append(decision_id)
+        number = _text(decision_id)
+        if not number.startswith(AWAY):
+            self._back.append(number)
+            if self._thread is None:
+                self._nudge()
 
     def anew(self) -> None:
         """Give back what is in stock, since the arms have changed."""
         self._until = 0.0
-        self._wake.set()
+        self._nudge()
 
     @property
     def leader(self) -> str | None:
@@ -213,18 +260,30 @@ class LeasedStudy:
             return self._wait()
         if len(self._stock) <= self._low:
             self._wanted = True
-            self._wake.set()
+            self._nudge()
         return decision
 
-    def tell(self, decision_id: str, reward: float, cost: float | None = None) -> None:
-        """Leave the reward of a decision to be sent; `flush` waits until it is."""
-        if not isinstance(reward, (int, float)):
-            raise InvalidReward(f"reward = {reward!r}; it must be a number")
-        self._told.append(Settled(decision_id, float(reward), cost))
+    def tell(self, decision_id: str | int, reward: float, cost: float | None = None) -> None:
+        """Leave the reward of a decision to be sent; `flush` waits until it is.
 
-    def abandon(self, decision_id: str) -> None:
+        What is no id, and what is no number, is refused at once; what the study refuses later is counted in `problems`.
+        """
+        if not isinstance(reward, (int, float)) or not math.isfinite(reward):
+            raise InvalidReward(f"reward = {shown(reward)}; it must be a finite number")
+        if cost is not None:
+            if not isinstance(cost, (int, float)) or not math.isfinite(cost):
+                raise InvalidReward(f"cost = {shown(cost)}; it must be a finite number", parameter="cost")
+            cost = float(cost)
+        self._leave(Settled(_text(decision_id), float(reward), cost))
+
+    def abandon(self, decision_id: str | int) -> None:
         """Say that a decision will never have a reward."""
-        self._told.append(Settled(decision_id, None, None))
+        self._leave(Settled(_text(decision_id), None, None))
+
+    def _leave(self, line: Settled) -> None:
+        self._told.append(line)
+        if self._thread is None:
+            self._nudge()
 
     @property
     def stock(self) -> int:
@@ -236,21 +295,41 @@ class LeasedStudy:
         deadline = time.monotonic() + timeout
         with self._change:
             while self._told or self._back or self._busy:
-                self._wake.set()
+                self._nudge()
                 left = deadline - time.monotonic()
-                if left <= 0 or not self._thread.is_alive():
+                if left <= 0:
                     return False
                 self._change.wait(min(left, 0.05))
         return True
 
     def close(self, timeout: float = 10.0) -> None:
-        """Send what is left to send, give back what was not used, and stop."""
-        if self._closing:
-            return
+        """Send what is left to send, give back what was not used, and stop.
+
+        Raises
+        ------
+        StorageError
+            The study could not be reached for `timeout` seconds. What is left is kept: `close` again tries again.
+        """
+        self._deadline = time.monotonic() + timeout
         self._closing = True
+        if self._left:
+            self._nudge()
+        thread = self._thread
+        if thread is not None:
+            self._wake.set()
+            thread.join(timeout)
+        if self._left:
+            raise StorageError(
+                f"the study {self.name!r} could not be reached for {timeout:g} seconds: it was not told what came of "
+                f"{count(len(self._told), 'decision')}, and {count(len(self._back) + len(self._stock), 'decision')} "
+                f"that nobody used could not be given back; close() tries again ({self._error or 'no answer yet'})"
+            )
         atexit.unregister(self.close)
-        self._wake.set()
-        self._thread.join(timeout)
+
+    @property
+    def _left(self) -> bool:
+        """Whether there is anything to send or to give back at the end."""
+        return bool(self._told or self._back or self._stock)
 
     def _wait(self) -> LeasedDecision:
         """A decision when there is none in stock."""
@@ -260,7 +339,7 @@ class LeasedStudy:
         with self._change:
             while self._error is None or self._leader is None:
                 self._wanted = True
-                self._wake.set()
+                self._nudge()
                 try:
                     return self._pop()
                 except IndexError:
@@ -288,8 +367,7 @@ class LeasedStudy:
             self._busy = True
             try:
                 self._send(tries)
-                if closing or self._back or (self._stock and time.time() > self._until):
-                    self._give_back(tries, stock=closing or time.time() > self._until)
+                self._give_back(tries, stock=closing or time.time() > self._until)
                 if not closing and self._wanted and len(self._stock) <= self._low:
                     self._take(tries)
                 self._error = None
@@ -300,8 +378,12 @@ class LeasedStudy:
             self._busy = False
             with self._change:
                 self._change.notify_all()
-            if closing:
-                return
+                if closing:
+                    # Who leaves something from now on starts another thread; what was left before is still done here.
+                    mine, self._thread = self._thread, None
+                    if not self._left or time.monotonic() > self._deadline:
+                        return
+                    self._thread = mine
             if self._error is not None:
                 time.sleep(INTERVAL)
 
@@ -325,34 +407,67 @@ class LeasedStudy:
 
     def _give_back(self, tries: int, *, stock: bool) -> None:
         """Give back what was said to be unused, and the stock, too."""
-        said = [self._back[i] for i in range(min(len(self._back), self._most))]
-        unused: list[str] = []
-        try:
-            while stock and len(unused) < self._most:
-                unused.append(self._pop().id)
-        except IndexError:
-            pass
-        if said or unused:
-            self._source.take(0, self._seconds, [*said, *unused], tries)
-        for _ in said:
-            self._back.popleft()
+        while stock and self._stock:
+            try:
+                self._back.append(self._pop().id)
+            except IndexError:  # somebody has asked for the last one
+                break
+        while self._back:
+            unused = list(islice(self._back, self._most))
+            self.problems += _hand_in(lambda part: self._source.take(0, self._seconds, part, tries), unused)
+            for _ in unused:
+                self._back.popleft()
 
     def _send(self, tries: int) -> None:
         while self._told:
             batch = [self._told[i] for i in range(min(len(self._told), BATCH))]
             lines: list[Settled] = []
             records: list[Recorded] = []
+            refused = 0
             for line in batch:
                 if not line.id.startswith(AWAY):
                     lines.append(line)
                 elif line.reward is not None and line.id in self._arms:
                     records.append(Recorded(line.id, self._arms[line.id], line.reward, line.cost))
                 else:  # of a process that is gone
-                    self.problems += line.reward is not None
+                    refused += line.reward is not None
             if lines:
-                self.problems += self._source.settle(lines, tries)
+                refused += _hand_in(lambda part: self._source.settle(part, tries), lines)
             for start in range(0, len(records), 1_000):
-                self._source.record(records[start : start + 1_000], tries)
+                refused += _hand_in(lambda part: self._source.record(part, tries), records[start : start + 1_000])
+            self.problems += refused
             for line in batch:
                 self._told.popleft()
                 self._arms.pop(line.id, None)
+
+
+def _text(decision_id: object) -> str:
+    """A decision id as a text, or `UnknownDecision`."""
+    if isinstance(decision_id, str):
+        if 0 < len(decision_id) <= LONGEST and decision_id.isascii():
+            return decision_id
+    elif isinstance(decision_id, Integral):
+        return str(number_of(decision_id))
+    raise UnknownDecision(f"{shown(decision_id)} is not the id of a decision; ids are as `ask` gives them")
+
+
+def _hand_in(deed: Callable[[Sequence[Line]], object], lines: Sequence[Line]) -> int:
+    """Hand lines in, in halves where some are refused, so that the others count; answers with how many were."""
+    try:
+        refused = deed(lines)
+    except REFUSED:
+        half = len(lines) // 2
+        return _hand_in(deed, lines[:half]) + _hand_in(deed, lines[half:]) if half else 1
+    return refused if isinstance(refused, int) else 0
+
+
+_all: weakref.WeakSet[LeasedStudy] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for leased in list(_all):
+        leased.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -151,9 +151,11 @@ class StoredStudy:
         return self.study.status()
 
     def close(self) -> None:
-        if "leased" in vars(self):
-            self.leased.close()
-        self.study.close()
+        try:
+            if "leased" in vars(self):
+                self.leased.close()
+        finally:
+            self.study.close()
 
 
 class ServiceStudy:
@@ -209,6 +211,8 @@ class ServiceStudy:
         return self.study.status()
 
     def close(self) -> None:
-        if "leased" in vars(self):
-            self.leased.close()
-        self._client.close()
+        try:
+            if "leased" in vars(self):
+                self.leased.close()
+        finally:
+            self._client.close()

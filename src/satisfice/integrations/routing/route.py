@@ -410,5 +410,8 @@ class Route:
         """Send what is left, give back what was not used, and let go of the study."""
         self._closing.set()
         if self._opened is not None:
-            self._opened.close()
+            try:
+                self._opened.close()
+            except StorageError as error:
+                self.problem("not sent", str(error))
             self._opened = None
