@@ -267,6 +267,38 @@ def test_a_clock_a_year_ahead_holds_up_nobody(reopen: Callable[[], Storage]) -> 
     assert mine.log().filter(id=later.id)["status"].to_list() == ["expired"]
 
 
+@pytest.mark.parametrize(("ahead", "count"), [(3e7, 1), (3e7, 300), (30.0, 1)])
+def test_decisions_of_a_clock_that_was_ahead_do_not_hold_up_the_others(
+    sqlite_url: str, ahead: float, count: int
+) -> None:
+    now = 1e9
+    study = new(sqlite_url, expire_after=60.0, clock=lambda: now)
+    now += ahead
+    early = study.ask_many(count)
+    now -= ahead
+    study.ask_many(600)
+    now += 50.0
+    study.ask_many(100)
+    assert study.expire() == 0
+    now += 11.0
+    assert pending(study) == count + 100
+    # Another process goes on from what was kept.
+    study.close()
+    study = load_study("study", sqlite_url, clock=lambda: now)
+    study.tell_many({decision.id: 1.0 for decision in early[: count // 2]})
+    now += 50.0
+    assert study.expire() == 100 + (count if ahead < 60.0 else 0)
+    now += ahead
+    assert study.expire() == (0 if ahead < 60.0 else count - count // 2)
+    assert pending(study) == 0
+    assert study.expire() == 0
+    assert study.check().agrees
+
+
+def pending(study: Study) -> int:
+    return sum(arm.pending for arm in study.status().arms)
+
+
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_what_another_process_asked_for_expires(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """Two processes, told apart here by the timeout of their URLs: one asks, the other only looks after the study."""

@@ -70,10 +70,11 @@ class StudyFields:
         self.drifts: list[dict[str, object]] = []  # the last of these events
         self.faded: list[list[int]] = []  # arms, their rewards and sums that the rule counts no more since the last
         self.frontier: Frontier = Frontier() if whole is None else whole.frontier
-        # Notes for speed, no part of the state: every decision up to `scanned` is settled or expired, and the next
-        # expires at `due` (nan: not known); rewards since verdicts were looked at, and how many there are to be
-        # before the next look.
+        # Notes for speed, no part of the state: every decision up to `scanned` is settled or expired, but for those
+        # that were `passed` over, each with the time at which it expires, and the next expires at `due` (nan: not
+        # known); rewards since verdicts were looked at, and how many there are to be before the next look.
         self.scanned = 0
+        self.passed: list[tuple[float, int]] = []
         self.due = math.nan
         self.news, self.patience = 0, 8
         self._arrange()

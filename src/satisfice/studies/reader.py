@@ -13,7 +13,7 @@ from satisfice.errors import InvalidData, InvalidStudy, StorageError, StudyClose
 from satisfice.policies import Policy
 from satisfice.problem import Setting
 from satisfice.studies.config import Config
-from satisfice.studies.records import Outcome
+from satisfice.studies.overdue import find_overdue
 from satisfice.studies.storages.base import Ledger, T, View
 from satisfice.words import shown
 
@@ -101,20 +101,13 @@ class StudyReader:
 
     def _overdue(self, view: View, now: float) -> bool:
         """Whether a decision is overdue; if not, the machine notes how far that is known, and until when."""
-        after, machine = self.config.expire_after, view.machine
-        if after is None or machine.ended or now < machine.due:
-            return False
-        while True:
-            first = max(machine.scanned, machine.archived) + 1
-            rows = list(view.rows(first, first + LOOKED_AT - 1))
-            waiting = [row for row in rows if row.outcome == Outcome.OPEN]
-            if any(row.at + after <= now for row in waiting):
+        while (found := find_overdue(view, now, LOOKED_AT)) is not None:
+            if found.rows:
                 return True
-            if rows:
-                machine.scanned = waiting[0].id - 1 if waiting else rows[-1].id
-            if waiting or len(rows) < LOOKED_AT:
-                machine.due = min((row.at + after for row in waiting), default=math.inf)
-                return False
+            found.note(view.machine)
+            if not found.more:
+                break
+        return False
 
     def verdict(self) -> Verdict:
         """The leading arm, how sure that is, and which arms were refuted by which and when."""

@@ -183,7 +183,8 @@ class StudyState(StudyEvents):
 
     def to_dict(self) -> dict[str, object]:
         """The state as plain data."""
-        notes: dict[str, object] = {"scanned": self.scanned, "waiting": self.waiting.to_dict()}
+        scanned = min([self.scanned, *(number - 1 for _, number in self.passed)])
+        notes: dict[str, object] = {"scanned": scanned, "waiting": self.waiting.to_dict()}
         data = self._plain() | {
             "format": FORMAT,
             "control": list(astuple(self.control)),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from satisfice.studies.changer import StudyChanger
 from satisfice.studies.config import shown
 from satisfice.studies.given import call_of, cost_of, excluded, reward_of, triples
 from satisfice.studies.machine import Machine
+from satisfice.studies.overdue import find_overdue
 from satisfice.studies.reader import number_of
 from satisfice.studies.records import REASON_TEXT, Asked, Decision, Entry, Outcome, Reason, Row, made
 from satisfice.studies.serving import NOBODY, Whom, note, part_of, plain, serve, serve_next
@@ -433,22 +433,13 @@ class Study(StudyChanger):
 
     def _expire(self, tx: Transaction, now: float) -> tuple[int, bool]:
         """Expire what is overdue; answers with how many, and whether there may be more."""
-        after, machine = self.config.expire_after, tx.machine
-        if after is None or machine.ended or now < machine.due:
+        found = find_overdue(tx, now, EXPIRE_AT_ONCE)
+        if found is None:
             return 0, False
-        first = max(machine.scanned, machine.archived) + 1
-        rows = list(tx.rows(first, first + EXPIRE_AT_ONCE - 1))
-        waiting = [row for row in rows if row.outcome == Outcome.OPEN]
-        overdue = [row for row in waiting if row.at + after <= now]
         last, reward = self._last(tx), self.config.expire_as
-        tx.add_entries([row.becomes(Outcome.EXPIRED, reward, None, now, last) for row in overdue])
-        # One that was asked for by a clock ahead of ours does not hold up those behind it.
-        later = [row for row in waiting if row.at + after > now]
-        if rows:
-            machine.scanned = later[0].id - 1 if later else rows[-1].id
-        more = len(rows) == EXPIRE_AT_ONCE and not later
-        machine.due = -math.inf if more else min((row.at + after for row in later), default=math.inf)
-        return len(overdue), more
+        tx.add_entries([row.becomes(Outcome.EXPIRED, reward, None, now, last) for row in found.rows])
+        found.note(tx.machine)
+        return len(found.rows), found.more
 
 
 def _decision(machine: Machine, row: Asked | Row, reason: str) -> Decision:
