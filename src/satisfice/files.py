@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 import secrets
 import time
 from collections.abc import Callable
@@ -12,12 +14,13 @@ from pathlib import Path
 FORGOTTEN = 3600.0
 
 
-def write_whole(path: str | Path, write: Callable[[Path], object]) -> Path:
+def write_whole(path: str | Path, write: Callable[[Path], object], *, new: bool = False) -> Path:
     """Let `write` fill a file next to `path`, and give it that name when it is whole; answers with the path.
 
     Whoever reads `path` meanwhile sees what was there before. When `write` fails, that stays and nothing else is left
     behind. The folder is made when it is not there, and the file that `write` gets ends like `path`. A program that is
-    killed meanwhile leaves a hidden part file, which the next one to write `path` removes when it is an hour old.
+    killed meanwhile leaves a hidden part file, which the next one to write `path` removes when it is an hour old. With
+    `new`, a file that is there at the end stays, and it is a `FileExistsError`.
 
     Examples
     --------
@@ -34,10 +37,25 @@ def write_whole(path: str | Path, write: Callable[[Path], object]) -> Path:
     _clear(target)
     try:
         write(part)
-        part.replace(target)
+        if new:
+            _name(part, target)
+        else:
+            part.replace(target)
     finally:
         part.unlink(missing_ok=True)
     return target
+
+
+def _name(part: Path, target: Path) -> None:
+    """Give a part its name, if nothing has it."""
+    try:
+        target.hardlink_to(part)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system that knows no links
+        if target.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from None
+        part.replace(target)
 
 
 def _clear(target: Path) -> None:

@@ -14,12 +14,22 @@ from functools import partial
 from pathlib import Path
 from types import FrameType
 
+import polars as pl
 import pytest
 
 import satisfice as sf
-from satisfice.errors import OutcomeUnknown, SatisficeError, StorageError, UnknownDecision, UnknownStudy
-from satisfice.studies import Study, create_study, get_storage, list_studies, load_study
+from satisfice.errors import (
+    InvalidData,
+    InvalidStudy,
+    OutcomeUnknown,
+    SatisficeError,
+    StorageError,
+    UnknownDecision,
+    UnknownStudy,
+)
+from satisfice.studies import Study, archive, create_study, get_storage, list_studies, load_study
 from satisfice.studies.storages import Storage
+from satisfice.studies.storages.base import Transaction, View
 
 ARMS = {"small": 1.0, "large": 3.0}
 
@@ -241,10 +251,93 @@ def test_an_archive_that_is_interrupted_loses_nothing(reopen: Callable[[], Stora
         interrupted(rng.uniform(1e-4, 2e-2), partial(study.archive, 1.0, file))
     pairs(study, 2)
     assert study.check().agrees
-    import polars as pl
-
     kept = [pl.read_parquet(file)["id"].to_list() for file in files if file.exists()]
     assert {*(number for ids in kept for number in ids), *study.log()["id"].to_list()} == set(range(1, 603))
+
+
+def while_written(patch: pytest.MonkeyPatch, deed: Callable[[], object]) -> None:
+    """Do something whenever an archive was written and nothing is deleted yet."""
+    write = archive.write_log
+
+    def written(view: View, path: Path, last: int | None = None, *, new: bool = False) -> Path:
+        answer = write(view, path, last, new=new)
+        deed()
+        return answer
+
+    patch.setattr(archive, "write_log", written)
+
+
+def test_what_is_said_while_an_archive_is_written_is_in_it(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, file = new(sqlite_url, clock=lambda: 0.0), tmp_path / "old.parquet"
+    first = study.ask(subject="me")
+    study.tell(first.id, 1.0)
+    pairs(study, 5)
+    deeds: list[Callable[[], object]] = [lambda: study.tell(3, 0.0, correct=True), lambda: study.forget("me")]
+    while_written(monkeypatch, lambda: deeds and deeds.pop()())
+    assert study.archive(1.0, file) == 6
+    log = pl.read_parquet(file)
+    assert log["reward"].to_list() == [1.0, 1.0, 0.0, 1.0, 1.0, 1.0]
+    assert log["subject"].null_count() == 6
+    assert sum(arm.mean * arm.pulls for arm in study.status().arms) == pytest.approx(5.0)
+    assert study.check().agrees
+
+
+def test_an_archive_of_what_changes_all_the_time_deletes_nothing(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, file, reward = new(sqlite_url, clock=lambda: 0.0), tmp_path / "old.parquet", [0.0]
+    pairs(study, 5)
+
+    def correct() -> None:
+        reward[0] += 0.1
+        study.tell(3, reward[0], correct=True)
+
+    while_written(monkeypatch, correct)
+    with pytest.raises(InvalidStudy, match="change all the time"):
+        study.archive(1.0, file)
+    assert not file.exists()
+    assert len(study.log()) == 5
+
+
+def test_two_archives_of_one_name_at_once_lose_nothing(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, file = new(sqlite_url, clock=lambda: 0.0), tmp_path / "old.parquet"
+    pairs(study, 5)
+    write = archive._write
+    other: list[Callable[[], object]] = [lambda: study.archive(1.0, file)]
+
+    def slow(view: View, path: Path, kind: str, last: int | None) -> None:
+        write(view, path, kind, last)
+        if other:
+            other.pop()()
+
+    monkeypatch.setattr(archive, "_write", slow)
+    with pytest.raises(InvalidData, match="File exists"):
+        study.archive(1.0, file)
+    assert len(pl.read_parquet(file)) == 5
+    assert len(study.log()) == 0
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_the_file_of_an_archive_goes_only_where_nothing_was_deleted(
+    after: bool, sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, file = new(sqlite_url, clock=lambda: 0.0), tmp_path / "old.parquet"
+    pairs(study, 5)
+    run = study._ledger.run
+
+    def fails(work: Callable[[Transaction], object], **terms: object) -> None:
+        if after:
+            run(work)
+        raise RuntimeError("by chance")
+
+    monkeypatch.setattr(study._ledger, "run", fails)
+    with pytest.raises(RuntimeError):
+        study.archive(1.0, file)
+    assert (file.exists(), len(study.log())) == ((True, 0) if after else (False, 5))
 
 
 # Clocks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 CHUNK = 50_000
+# A log that changes while an archive of it is written is written again, up to so many times in all.
+TRIES = 5
 
 SCHEMA = {
     "id": "Int64",
@@ -70,15 +73,15 @@ def log_frame(view: View) -> pl.DataFrame:
     return pl.concat(list(frames(view)))
 
 
-def write_log(view: View, path: Path, last: int | None = None) -> Path:
-    """Write the log to a file, part by part; its name says what kind of file."""
+def write_log(view: View, path: Path, last: int | None = None, *, new: bool = False) -> Path:
+    """Write the log to a file, part by part; its name says what kind of file. With `new`, it overwrites nothing."""
     from polars.exceptions import PolarsError
 
     if path.is_dir():
         raise InvalidData(f"{path} cannot be written: it is a folder")
     kind = kind_of(path)
     try:
-        return write_whole(path, lambda part: _write(view, part, kind, last))
+        return write_whole(path, lambda part: _write(view, part, kind, last), new=new)
     except (OSError, PolarsError) as error:
         raise unwritten(path, error) from error
 
@@ -106,34 +109,69 @@ def archive(ledger: Ledger, before: float, path: Path) -> int:
     if not last:
         return 0
     first = ledger.look(lambda view: view.machine.archived)
-    # First the file, whole and in place; only then is anything deleted.
-    ledger.look(lambda view: write_log(view, path, last))
+    written = (0, 0)
+
+    def write(view: View) -> tuple[int, int]:
+        counted = tally(view, last)[1]
+        write_log(view, path, last, new=not any(written))
+        return counted
 
     def work(tx: Transaction) -> int:
         machine = tx.machine
         if machine.archived != first:
             raise InvalidStudy("somebody else archives this study at the same time; nothing was deleted")
-        tx.add_event(Event(machine.seq + 1, "archive", amounts(tx, last), tx.now))
+        amount, counted = tally(tx, last)
+        if counted != written:
+            raise Changed("the decisions to archive change all the time; nothing was deleted")
+        tx.add_event(Event(machine.seq + 1, "archive", amount, tx.now))
         tx.put_away(last)
         return last - first
 
     try:
+        # First the file, whole and in place; only then is anything deleted, if it is what the file has.
+        for _ in range(TRIES - 1):
+            written = ledger.look(write)
+            with contextlib.suppress(Changed):
+                return ledger.run(work)
+        written = ledger.look(write)
         return ledger.run(work)
     except OutcomeUnknown:
         raise  # the file may be all that is left of them; it stays, as it does after an interrupt
-    except Exception:
-        path.unlink(missing_ok=True)
+    except Exception as error:
+        if any(written) and (isinstance(error, InvalidStudy | InvalidData) or _untouched(ledger, first)):
+            path.unlink(missing_ok=True)
         raise
+
+
+class Changed(InvalidStudy):
+    """What was to be archived is no longer what was written."""
+
+
+def _untouched(ledger: Ledger, first: int) -> bool:
+    """Whether it is certain that nothing was put into an archive since."""
+    try:
+        return ledger.look(lambda view: view.machine.archived) == first
+    except Exception:
+        return False
 
 
 def amounts(view: View, through: int) -> dict[str, object]:
     """What the decisions up to `through` that are still in the log amount to: the data of an archive's event."""
+    return tally(view, through)[0]
+
+
+def tally(view: View, through: int) -> tuple[dict[str, object], tuple[int, int]]:
+    """What the decisions up to `through` amount to, and how many rows of the log and names of subjects there are. Rows
+    are only added and names only erased, so that where there are as many nothing has changed."""
     machine = view.machine
     handed = [0] * len(machine.leaves)
     part = StudyPart.like(machine)
+    lines = names = 0
     for asked, entries in view.chains():
         if asked.id > through:
             break
+        lines += 1 + len(entries)
+        names += asked.subject is not None
         handed[asked.segment] += machine.part(asked.segment).handed_by(asked)
         part.ask(asked)
         for entry in entries:
@@ -141,7 +179,7 @@ def amounts(view: View, through: int) -> dict[str, object]:
     counts = part.counts()
     for amount, pulls in zip(cast("list[dict[str, object]]", counts["parts"]), handed, strict=False):
         amount["handed"] = pulls
-    return {"through": through, "handed": 0 if machine.parts else handed[0], **counts}
+    return {"through": through, "handed": 0 if machine.parts else handed[0], **counts}, (lines, names)
 
 
 def _settled_until(view: View, before: float) -> int:
