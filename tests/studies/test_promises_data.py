@@ -28,7 +28,8 @@ from satisfice.errors import (
     UnknownStudy,
 )
 from satisfice.studies import Study, archive, create_study, get_storage, list_studies, load_study
-from satisfice.studies.storages import Storage
+from satisfice.studies.serving import NOBODY
+from satisfice.studies.storages import Storage, sql
 from satisfice.studies.storages.base import Transaction, View
 
 ARMS = {"small": 1.0, "large": 3.0}
@@ -104,6 +105,46 @@ def test_a_fork_during_a_transaction_of_another_thread(kind: str, request: pytes
     finally:
         going = False
         thread.join()
+    assert study.check().agrees
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_a_fork_while_another_thread_has_a_lock(kind: str, request: pytest.FixtureRequest) -> None:
+    """A study in memory in the middle of a transaction, half of which is mended; and the list of all databases."""
+    url = None if kind == "memory" else request.getfixturevalue("sqlite_url")
+    storage = get_storage(url)
+    study = new(storage)
+    pairs(study, 3)
+    held, over = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        def work(tx: Transaction) -> None:
+            study._ask(tx, 2, NOBODY, (), None)
+            held.set()
+            over.wait(60.0)
+
+        if kind == "memory":
+            storage._lock.acquire()  # type: ignore[attr-defined]
+            study._ledger.run(work)
+            storage._lock.release()  # type: ignore[attr-defined]
+        else:
+            with sql._hubs_lock:
+                held.set()
+                over.wait(60.0)
+
+    def use() -> bool:
+        signal.alarm(10)
+        other = new(storage if url is None else url, "other")
+        decisions = 3 if kind == "memory" else study.status().spending.decisions
+        numbers = pairs(study, 2) + pairs(other, 1)
+        return numbers == [decisions + 1, decisions + 2, 1] and study.check().agrees
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert held.wait(60.0)
+    assert in_child(use) == 0
+    over.set()
+    thread.join()
     assert study.check().agrees
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 import secrets
 import threading
 import time
+import weakref
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
@@ -76,6 +78,7 @@ class MemoryLedger(Ledger, Transaction):
         self._lock = threading.Lock()
         self._owner = 0  # the thread that is in a transaction
         self._whole = True
+        _all.add(self)
         # Decision id i is at place i - 1 - `_gone` of these; `_last` is the place of the last entry about it.
         self._gone = 0
         self._arm, self._reason, self._lease = array("i"), array("b"), array("q")
@@ -99,6 +102,12 @@ class MemoryLedger(Ledger, Transaction):
         return time_of(self.clock, self.now)
 
     # Transactions
+
+    def after_fork(self) -> None:
+        """In a process that was forked: whoever else was in a transaction is not here. What it has left half done is
+        mended by the next one."""
+        if self._owner != get_ident():
+            self._owner, self._lock = 0, threading.Lock()
 
     def run(self, work: Callable[[Transaction], T], *, lock: bool = True, finds: Sequence[int] = ()) -> T:
         me = get_ident()
@@ -424,6 +433,11 @@ class MemoryStorage(Storage):
         self._ledgers: dict[str, MemoryLedger] = {}
         self._made = 0
         self._lock = threading.Lock()
+        _all.add(self)
+
+    def after_fork(self) -> None:
+        """In a process that was forked: nobody else is at work here."""
+        self._lock = threading.Lock()
 
     def create(self, config: Config) -> MemoryLedger:
         with self._lock:
@@ -455,3 +469,15 @@ class MemoryStorage(Storage):
 
     def close(self) -> None:
         """Nothing to let go of."""
+
+
+_all: weakref.WeakSet[MemoryLedger | MemoryStorage] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for one in list(_all):
+        one.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import secrets
 import threading
 import time
@@ -250,6 +251,16 @@ class SQLLedger(Ledger):
 
 _hubs: dict[tuple[str, str], Hub] = {}
 _hubs_lock = threading.Lock()
+
+
+def _after_fork() -> None:
+    """In a process that was forked: a thread of the parent may have held the lock, and is not here to release it."""
+    global _hubs_lock
+    _hubs_lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 class SQLStorage(Storage):
