@@ -139,7 +139,8 @@ class StudyChanger(StudyReader):
 
         Those that were asked for before the time `before` (seconds since 1970), up to the first that is still open, are
         written as `export` writes them, and then deleted. What was learned from them stays, and so does every verdict;
-        they can no longer be told, corrected or explained.
+        they can no longer be told, corrected or explained. Their keys go with them: a call that is recorded again with
+        the key of one of them counts again.
         """
         from satisfice.studies.archive import archive
 
