@@ -30,7 +30,7 @@ demo: $(VENV)/.installed
 	$(BIN)/satisfice reproduce --quick --out demo/paper
 
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 # The tests that failed last, one after the other.
 test-again: $(VENV)/.installed-dev
