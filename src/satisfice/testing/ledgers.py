@@ -207,7 +207,9 @@ class LedgerTests:
                 seen.append(decision.id)
 
         in_threads(work, 4)
-        assert sorted(seen) == list(range(1, 101))
+        # Every decision once; a storage may make some in advance, and number those, too.
+        assert len(seen) == len(set(seen)) == 100
+        assert sum(arm.pulls for arm in study.status().arms) == 100
         assert study.check().agrees
 
     # The log
