@@ -46,7 +46,7 @@ class GravesLai(Policy):
     all arms. While `Z >= (1 + gamma) log t`, play `a`. Else buy `h` nats more, `h = sqrt(1 + nats bought so far)`: arm
     `k` is pulled `h c_k` times, where `c` solves the program of Graves and Lai for the means so far
     (`satisfice.covering.cheapest`), `a` among them, whose pulls are free if it is right. The e-th instalment at most
-    triples the pulls of an arm other than `a` (but for `(e + 1)^2`), and before it every arm has `max(10, e - 1)` pulls.
+    triples the pulls of an arm other than `a` (but for `(e + 1)^2`); before it every arm has `max(10, e - 1)` pulls.
 
     Parameters
     ----------
@@ -59,8 +59,9 @@ class GravesLai(Policy):
     Proved in `docs/theorem.md`, for Bernoulli rewards with means within (0, 1), different costs, no mean exactly on the
     threshold, and the right arm's not exactly `1 - alpha`: the regret up to `T` is at most `(1 + gamma) C log T` plus
     terms of smaller order, `C` being the value of the Graves-Lai program (`sf.bounds.regret`) to within the precision
-    with which it is solved, below which no consistent policy is; with `gamma = 0` at most `C log T` to first order. What it loses against `glr` at finite `T` is measured there. Where no arm reaches a fixed
-    threshold, the best one found is played once that is as sure.
+    with which it is solved, below which no consistent policy is; with `gamma = 0` at most `C log T` to first order.
+    What it loses against `glr` at finite `T` is measured there. Where no arm reaches a fixed threshold, the best one
+    found is played once that is as sure.
 
     See also: `GLR`, which buys evidence by what it is worth, and of whose regret nothing is proved.
     """
