@@ -217,8 +217,10 @@ def test_labels() -> None:
 
 # The command line, with a word on the output as soon as the first piece of work is done.
 LOUD = """
+import signal
 from satisfice import cli, simulation
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started the tests may have it ignored
 simulate = simulation.simulate
 simulation.simulate = lambda *a, progress, **o: simulate(*a, progress=lambda *done: print("working", flush=True), **o)
 cli.main()
@@ -240,7 +242,11 @@ def test_an_interrupt_ends_a_simulation_and_its_workers(workers: int, tmp_path: 
     while len(psutil.Process(process.pid).children()) < workers > 1:
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    try:
+        _, errors = process.communicate(timeout=30)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
     assert process.returncode == 130
     assert errors.decode().strip().endswith("interrupted")
     assert b"Traceback" not in errors
