@@ -187,7 +187,9 @@ class Writer:
         try:
             return self._together(requests)
         except BaseException as error:
-            failure = self.hub.database.problem(error) if isinstance(error, self.hub.database.errors) else error
+            failure, database = error, self.hub.database
+            if isinstance(error, database.errors):
+                failure = self.hub.busy() if database.busy(error) else database.problem(error)
             for request in requests:
                 request.mine = request.mine or request.claim(False)
                 if request.error is None:
