@@ -21,8 +21,9 @@ from satisfice.studies.storages import statements as say
 from satisfice.studies.storages.base import Ledger, Storage, T, Transaction, View
 from satisfice.studies.storages.books import LONG, Behind, Books, Diverged
 from satisfice.studies.storages.database import make_database, unknown
-from satisfice.studies.storages.hub import Hub, Request
+from satisfice.studies.storages.hub import Hub
 from satisfice.studies.storages.links import Link
+from satisfice.studies.storages.requests import Request
 from satisfice.studies.storages.statements import Said
 from satisfice.studies.storages.transactions import INNER, SQLTransaction, SQLView
 
