@@ -79,7 +79,7 @@ class Writer:
                     with self._guard:
                         # Who leaves work from now on starts another thread; what was left before is still done here.
                         mine, self._thread = self._thread, None
-                        if self.queue.empty() and not any(self.hub.writer(one) is self for one in self.hub.stocked):
+                        if self.queue.empty() and not self.hub.stocked_by(self):
                             return
                         self._thread = mine
                     idle = 0.0
@@ -323,9 +323,13 @@ class Hub:
 
     def tidy(self, writer: Writer) -> None:
         """Give back what was taken in advance and is not used."""
-        for ledger in list(self.stocked):
-            if self.writer(ledger) is writer and ledger.tidy():
+        for ledger in self.stocked_by(writer):
+            if ledger.tidy():
                 self.stocked.discard(ledger)
+
+    def stocked_by(self, writer: Writer) -> list[SQLLedger]:
+        """The studies of a writer with decisions that were taken in advance."""
+        return [ledger for ledger in list(self.stocked) if self.writer(ledger) is writer]
 
     def who(self) -> str:
         """Who keeps a SQLite file locked, as far as that can be known, and what can be done about it."""

@@ -358,8 +358,8 @@ class SQLStorage(Storage):
             for statement in say.DELETE:
                 view._link.write(statement, (ledger.study,))
             view._books = None
-            ledger.stock.clear()
-            ledger.stale.clear()
+            view.later(ledger.stock.clear)
+            view.later(ledger.stale.clear)
 
         ledger.run(work)
 
