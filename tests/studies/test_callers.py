@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import satisfice as sf
-from satisfice.errors import StudyClosed, UnknownDecision
+from satisfice.errors import StorageBusy, StudyClosed, UnknownDecision
 from satisfice.studies import create_study, load_study
 from satisfice.studies.storages import hub
 from satisfice.studies.storages.base import Transaction
@@ -156,6 +156,37 @@ def test_what_could_not_be_given_back_is_given_back_later(path: Path, monkeypatc
         time.sleep(1.0)
         lock.execute("ROLLBACK")
     assert soon(lambda: not ledger.stock and not ledger.stale and whole(study))
+
+
+def test_whoever_closes_waits_for_what_is_on_its_way_back(path: Path) -> None:
+    study, ledger = stocked(path)
+    assert ledger.stock
+    ledger.give_back(wait=False)
+    assert ledger.returning and not ledger.tidy()
+    study.close()
+    assert not ledger.returning and whole(load_study("s", storage=url_of(path, 9.0)))
+
+
+def test_what_a_closing_could_not_give_back_is_given_back_later(path: Path) -> None:
+    study, ledger = stocked(path, timeout=0.2)
+    assert ledger.stock
+    with closing(sqlite3.connect(path, isolation_level=None)) as lock:
+        lock.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StorageBusy):
+            ledger.give_back()
+        assert ledger.stale and ledger in ledger.hub.stocked
+        lock.execute("ROLLBACK")
+    assert soon(lambda: not ledger.stale and whole(study))
+
+
+def test_what_can_never_be_given_back_is_let_go_of(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("satisfice.studies.storages.sql.TRY_FOR", 0.1)
+    monkeypatch.setattr("satisfice.studies.storages.sql.FRESH", 0.1)
+    study, ledger = stocked(path)
+    assert ledger.stock
+    path.unlink()
+    assert soon(lambda: not ledger.stock and not ledger.stale and ledger not in ledger.hub.stocked)
+    del study
 
 
 def test_what_others_change_is_heeded(path: Path) -> None:

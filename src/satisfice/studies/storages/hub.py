@@ -384,6 +384,7 @@ class Hub:
                 ledger.lose()
                 ledger.stock.clear()
                 ledger.stale.clear()
+                ledger.returning = 0
             self.stocked.clear()
         else:
             for user in self._held:

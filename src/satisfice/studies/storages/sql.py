@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any, cast
 
-from satisfice.errors import Hint, InvalidPolicy, StorageError, StudyExists, UnknownStudy
+from satisfice.errors import Hint, InvalidPolicy, SatisficeError, StorageError, StudyExists, UnknownStudy
 from satisfice.studies.config import Config, check_text
 from satisfice.studies.folding import advance
 from satisfice.studies.records import Decision, Outcome
@@ -32,6 +32,8 @@ FRESH, MOST_SPARE = 1.0, 64
 # Where several callers of this process are at it, so many are taken for each of them, and at most this share of all
 # that were ever made: while there are few, every reward counts.
 AHEAD, SHARE = 3, 1 / 16
+# What cannot be given back is tried again for so many seconds, at most this far apart.
+TRY_FOR, PAUSE = 600.0, 30.0
 # So many decisions at most are read when a transaction begins.
 MOST_FOUND = 1_000
 
@@ -50,6 +52,8 @@ class SQLLedger(Ledger):
         self.stock: deque[tuple[float, Decision]] = deque()  # decisions taken in advance, and until when they are good
         self.stale: deque[int] = deque()  # those that nobody wanted in time
         self.era = 0  # how often the log turned out to be another one
+        self.returning = 0  # how many times some are being given back, by the writer
+        self._failed_at, self._pause, self._again_at = 0.0, 0.0, 0.0  # since when that fails, and when to try again
         self.token = token
         self._spare = 0
         self._busy_at = 0.0
@@ -189,6 +193,7 @@ class SQLLedger(Ledger):
             if until >= time.monotonic():
                 return decision
             self.stale.append(decision.id)
+            self.hub.stocked.add(self)
 
     def stock_up(self, decisions: Sequence[Decision]) -> None:
         until = time.monotonic() + FRESH
@@ -196,51 +201,66 @@ class SQLLedger(Ledger):
         self.hub.stocked.add(self)
 
     def tidy(self) -> bool:
-        """Give back what is no longer good; answers whether that was all there was."""
-        now = time.monotonic()
+        """Give back what is no longer good; answers whether nothing is left, nor on its way."""
+        now, era = time.monotonic(), self.era
         with contextlib.suppress(IndexError):  # somebody takes some at the same time
             while self.stock[0][0] < now:
                 self.stale.append(self.stock.popleft()[1].id)
-        if self.stale:
-            self._return(wait=False)
-        return not self.stock and not self.stale
+        if self.stale and now >= self._again_at:
+            self._return(False, era)
+        return not self.stock and not self.stale and not self.returning
 
     def give_back(self, *, wait: bool = True) -> None:
         """Give decisions back that were taken in advance and not used."""
+        era = self.era
         with contextlib.suppress(IndexError):
             while True:
                 self.stale.append(self.stock.popleft()[1].id)
-        if self.stale:
-            self._return(wait)
+        if self.stale or (wait and self.returning):  # what is on its way is done before what is waited for
+            self._return(wait, era)
 
-    def _return(self, wait: bool) -> None:
+    def _return(self, wait: bool, era: int) -> None:
         numbers: list[int] = []
         with contextlib.suppress(IndexError):
             while True:
                 numbers.append(self.stale.popleft())
-        era = self.era
 
         def work(tx: Transaction) -> None:
-            if self.era == era:  # else these are numbers of another log
+            if numbers and self.era == era:  # else these are numbers of another log
                 rows = [row for row in tx.find(numbers).values() if row.outcome == Outcome.OPEN]
                 tx.add_entries([row.becomes(Outcome.UNUSED, None, None, tx.now, 0) for row in rows])
 
         request = Request(self, work, True, numbers)
 
-        def again() -> None:
-            if isinstance(request.error, StorageError) and self.era == era:
-                self.stale.extend(numbers)
-                self.hub.stocked.add(self)
+        def returned() -> None:
+            self.returning -= 1
+            self._came(numbers, request.error, era)
 
         if wait:
             try:
                 self.hub.run(request)
-            except StorageError:
-                self.stale.extend(numbers)
+            except BaseException as error:
+                self._came(numbers, error, era)
                 raise
+            self._came(numbers, None, era)
         else:  # said by the writer itself, which cannot wait for its own answer
-            request.news = again
+            self.returning += 1
+            request.news = returned
             self.hub.writer(self).submit(request)
+
+    def _came(self, numbers: Sequence[int], error: BaseException | None, era: int) -> None:
+        """What came of giving some back: what may still succeed is tried again, and not for ever."""
+        now = time.monotonic()
+        if error is None:
+            self._failed_at = self._pause = self._again_at = 0.0
+            return
+        self._failed_at = self._failed_at or now
+        self._pause = min(max(2.0 * self._pause, 0.5), PAUSE)
+        self._again_at = now + self._pause
+        may = isinstance(error, StorageError) or not isinstance(error, SatisficeError)
+        if may and self.era == era and now - self._failed_at < TRY_FOR:
+            self.stale.extend(numbers)
+            self.hub.stocked.add(self)
 
     def close(self) -> None:
         self.give_back()
