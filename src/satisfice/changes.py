@@ -25,11 +25,14 @@ have (equally much, if every reward is 0 or 1), so that the promise holds.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from satisfice.arrays import record
 from satisfice.statistics import kl, penalty
 
 Floats = NDArray[np.float64]
@@ -41,12 +44,6 @@ ALTERNATIVES = 2 * SHIFTS
 # The interval is computed first after so many rewards, then whenever there are so many times more.
 FIRST = 16
 MORE = 1.2
-# The places of `Watch.head`: the rewards since the arm began, their sum, the interval, when it is computed next, the
-# stakes given so far, the sum of all bets; what is held back until it is worth a look: rewards, their sum, the stamp of
-# the first.
-PULLS, TOTAL, LOW, HIGH, NEXT, GIVEN, SUM, HELD, HELD_TOTAL, HELD_STAMP = range(10)
-HEAD = 10
-SIZE = HEAD + 9 * ALTERNATIVES
 # So many rewards are held back at most before the bets are brought up to date, while these are below `CALM` in all and
 # the rewards are no surprise.
 HOLD = 32
@@ -55,13 +52,35 @@ CALM = 0.1
 LONGEST = 64
 
 
+@dataclass(slots=True)
+class Head:
+    """What is remembered of an arm as a whole: a record in an array where code is compiled."""
+
+    pulls: float = 0.0  # the rewards since the arm began
+    total: float = 0.0  # their sum
+    low: float = 0.0  # the interval
+    high: float = 1.0
+    next: float = 0.0  # when it is computed next; 0: it never was
+    given: float = 0.0  # the stakes so far
+    sum: float = 0.0  # of all bets
+    # What is held back until it is worth a look: rewards, their sum, the stamp of the first.
+    held: float = 0.0
+    held_total: float = 0.0
+    held_stamp: float = 0.0
+
+
+HEAD = record(Head)
+HEAD_SIZE = len(HEAD)
+SIZE = HEAD_SIZE + 9 * ALTERNATIVES
+
+
 class Watch(NamedTuple):
     """What is remembered of an arm: arrays where code is compiled; plain code may use lists, which are faster there.
 
     All but the first have one number for each alternative.
     """
 
-    head: Floats  # (HEAD,)
+    head: Sequence[Head]  # (1,): tuples of compiled code hold no records
     win: Floats  # what its bets multiply by with a reward of 1,
     fail: Floats  # and with one of 0; both 0: there is no mean beyond this end of the interval
     log_win: Floats
@@ -92,10 +111,10 @@ def view(numbers: Floats, arm: int) -> Watch:
     (18,)
     """
     first = SIZE * arm
-    rest = numbers[first + HEAD : first + SIZE]
+    rest = numbers[first + HEAD_SIZE : first + SIZE]
     n = ALTERNATIVES
     return Watch(
-        numbers[first : first + HEAD],
+        numbers[first : first + HEAD_SIZE].view(HEAD),
         rest[0:n],
         rest[n : 2 * n],
         rest[2 * n : 3 * n],
@@ -143,13 +162,14 @@ def begin(memory: Watch, pulls: float = 0.0, total: float = 0.0) -> None:
     --------
     >>> memory = new_watch()
     >>> begin(memory, 100, 50.0)
-    >>> memory.head[PULLS], memory.head[NEXT]
+    >>> memory.head[0].pulls, memory.head[0].next
     (100.0, 0.0)
     """
-    head = memory.head
-    for i in range(HEAD):
-        head[i] = 0.0
-    head[PULLS], head[TOTAL], head[HIGH] = float(pulls), float(total), 1.0
+    head = memory.head[0]
+    head.pulls, head.total = float(pulls), float(total)
+    head.low, head.high = 0.0, 1.0
+    head.next = head.given = head.sum = 0.0
+    head.held = head.held_total = head.held_stamp = 0.0
     for k in range(ALTERNATIVES):
         memory.win[k] = memory.fail[k] = memory.bets[k] = memory.best[k] = 0.0
 
@@ -159,12 +179,27 @@ def new_watch() -> Watch:
 
     Examples
     --------
-    >>> new_watch().head[HIGH]
+    >>> new_watch().head[0].high
     1.0
     """
-    memory = Watch(*(part.tolist() for part in view(np.zeros(SIZE), 0)))
-    begin(memory)
-    return memory
+    return make_watch([], *([0.0] * ALTERNATIVES for _ in range(9)))
+
+
+def make_watch(head: Sequence[float], *parts: list[float]) -> Watch:
+    """A memory for plain code from the data of `plain_watch`."""
+    return Watch([Head(*head)], *parts)  # type: ignore[arg-type]
+
+
+def plain_watch(memory: Watch) -> list[list[float]]:
+    """The memory of an arm as plain data.
+
+    Examples
+    --------
+    >>> make_watch(*plain_watch(new_watch())) == new_watch()
+    True
+    """
+    (head,), *parts = memory
+    return [list(astuple(head)), *map(list, parts)]
 
 
 def watch(memory: Watch, pulls: int, total: float, stamp: float, delta: float) -> bool:
@@ -183,16 +218,16 @@ def watch(memory: Watch, pulls: int, total: float, stamp: float, delta: float) -
     >>> int(change.stamp), round(change.total_before / change.pulls_before, 3)
     (2000, 0.95)
     """
-    head = memory.head
-    n, before = head[PULLS], head[TOTAL]
-    if n >= FIRST and n >= head[NEXT]:
+    head = memory.head[0]
+    n, before = head.pulls, head.total
+    if n >= FIRST and n >= head.next:
         _look(memory, delta)
-    head[PULLS], head[TOTAL] = n + pulls, before + total
-    if head[NEXT] == 0.0:  # too little is known yet to bet on anything
+    head.pulls, head.total = n + pulls, before + total
+    if head.next == 0.0:  # too little is known yet to bet on anything
         return False
     given = stakes(n + pulls)
-    stake = given - head[GIVEN]
-    head[GIVEN] = given
+    stake = given - head.given
+    head.given = given
     failed, one = pulls - total, pulls == 1
     win, fail, log_win, log_fail = memory.win, memory.fail, memory.log_win, memory.log_fail
     bets, best, since, befores, stamps = memory.bets, memory.best, memory.since, memory.before, memory.stamp
@@ -212,8 +247,8 @@ def watch(memory: Watch, pulls: int, total: float, stamp: float, delta: float) -
             best[k] = factor
         else:
             best[k] *= factor
-    head[SUM] = every
-    return every >= limit(delta) or head[LOW] > head[HIGH]
+    head.sum = every
+    return every >= limit(delta) or head.low > head.high
 
 
 def feed(memory: Watch, reward: float, stamp: float, delta: float) -> bool:
@@ -227,17 +262,17 @@ def feed(memory: Watch, reward: float, stamp: float, delta: float) -> bool:
     >>> next(t for t in range(2000, 3000) if feed(memory, float(t % 3 == 0), t, delta=0.01)) < 2030
     True
     """
-    head = memory.head
-    held = head[HELD]
+    head = memory.head[0]
+    held = head.held
     if held == 0.0:
-        head[HELD_STAMP] = stamp
-    n = head[PULLS]
-    if (reward == 0.0 or reward == 1.0) and n >= 4 * FIRST and head[SUM] < CALM:
+        head.held_stamp = stamp
+    n = head.pulls
+    if (reward == 0.0 or reward == 1.0) and n >= 4 * FIRST and head.sum < CALM:
         held += 1.0
-        head[HELD] = held
-        total = head[HELD_TOTAL] + reward
-        head[HELD_TOTAL] = total
-        mean = head[TOTAL] / n
+        head.held = held
+        total = head.held_total + reward
+        head.held_total = total
+        mean = head.total / n
         surprise = total - held * mean
         # Three standard deviations, and two rewards more.
         if held < HOLD and surprise * surprise < 9.0 * held * mean * (1.0 - mean) + 4.0:
@@ -259,15 +294,15 @@ def safe(memory: Watch, delta: float) -> int:
     >>> safe(memory, 0.01)
     16
     """
-    head = memory.head
-    here = head[PULLS] + head[HELD]
-    quiet = (head[NEXT] if head[NEXT] > 0.0 else float(FIRST)) - here
-    if head[NEXT] == 0.0 or quiet < 1.0:
+    head = memory.head[0]
+    here = head.pulls + head.held
+    quiet = (head.next if head.next > 0.0 else float(FIRST)) - here
+    if head.next == 0.0 or quiet < 1.0:
         return max(int(quiet), 0)
     # A bet grows by at most this factor with every reward, and no more is given than what is left of the stakes.
     most = max(1.001, max(memory.win), max(memory.fail))
-    stake = head[SUM] + ALTERNATIVES * (1.0 - head[GIVEN])
-    room = math.log(0.99 * limit(delta) / stake) / math.log(most) - head[HELD]
+    stake = head.sum + ALTERNATIVES * (1.0 - head.given)
+    room = math.log(0.99 * limit(delta) / stake) / math.log(most) - head.held
     return max(int(min(quiet, room, LONGEST)), 0)
 
 
@@ -278,25 +313,25 @@ def feed_each(memory: Watch, rewards: list[float], stamps: list[float], delta: f
     Examples
     --------
     >>> memory = new_watch()
-    >>> feed_each(memory, [1.0, 0.0, 1.0], [1, 2, 3], 0.01), memory.head[PULLS]
+    >>> feed_each(memory, [1.0, 0.0, 1.0], [1, 2, 3], 0.01), memory.head[0].pulls
     (False, 3.0)
     """
-    head, count = memory.head, len(rewards)
-    n, wins, falls = head[PULLS], memory.win, memory.fail
+    head, count = memory.head[0], len(rewards)
+    n, wins, falls = head.pulls, memory.win, memory.fail
     # The bets on the smallest shifts hardly move: while one of them is above `CALM`, nothing is held back.
     least = max(memory.bets[k] * min(wins[k], falls[k]) ** count for k in (0, SHIFTS))
     busy = least >= CALM or n + count <= 4 * FIRST
-    if head[HELD] > 0.0 or not n + count <= head[NEXT] or not busy:
+    if head.held > 0.0 or not n + count <= head.next or not busy:
         alarm = False
         for reward, stamp in zip(rewards, stamps, strict=True):
             alarm = feed(memory, reward, stamp, delta)
         return alarm
-    steps, before, given = [], head[TOTAL], head[GIVEN]
+    steps, before, given = [], head.total, head.given
     for reward, stamp in zip(rewards, stamps, strict=True):
         now = stakes(n + 1)
         steps.append((1 - reward, reward, now - given, (n, before, stamp)))
         n, before, given = n + 1, before + reward, now
-    head[PULLS], head[TOTAL], head[GIVEN], head[HELD_STAMP] = n, before, given, stamps[-1]
+    head.pulls, head.total, head.given, head.held_stamp = n, before, given, stamps[-1]
     bets, best, every = memory.bets, memory.best, 0.0
     for k in range(ALTERNATIVES):
         bet, top, fail, win, at = bets[k], best[k], falls[k], wins[k], None
@@ -312,15 +347,15 @@ def feed_each(memory: Watch, rewards: list[float], stamps: list[float], delta: f
         every += bet
         if at is not None:
             memory.since[k], memory.before[k], memory.stamp[k] = at
-    head[SUM] = every
-    return every >= limit(delta) or head[LOW] > head[HIGH]
+    head.sum = every
+    return every >= limit(delta) or head.low > head.high
 
 
 def release(memory: Watch, delta: float) -> bool:
     """Watch what is held back."""
-    head = memory.head
-    held, total, stamp = int(head[HELD]), head[HELD_TOTAL], head[HELD_STAMP]
-    head[HELD] = head[HELD_TOTAL] = 0.0
+    head = memory.head[0]
+    held, total, stamp = int(head.held), head.held_total, head.held_stamp
+    head.held = head.held_total = 0.0
     return held > 0 and watch(memory, held, total, stamp, delta)
 
 
@@ -335,19 +370,19 @@ def replace(memory: Watch, old: float, new: float) -> None:
     >>> memory = new_watch()
     >>> begin(memory, 100, 90.0)
     >>> replace(memory, 1.0, 0.0)
-    >>> memory.head[TOTAL]
+    >>> memory.head[0].total
     89.0
     """
-    head = memory.head
+    head = memory.head[0]
     for k in range(ALTERNATIVES):
         odds = math.exp(shift(k)) - 1.0
         factor = min((1.0 + odds * new) / (1.0 + odds * old), 1.0)
         memory.bets[k] *= factor
         memory.best[k] *= factor
-    head[TOTAL] += new - old
-    head[LOW], head[HIGH] = 0.0, 1.0
-    if head[NEXT] > 0.0:
-        head[NEXT] = head[PULLS]
+    head.total += new - old
+    head.low, head.high = 0.0, 1.0
+    if head.next > 0.0:
+        head.next = head.pulls
 
 
 def insert(memory: Watch, reward: float) -> None:
@@ -358,15 +393,15 @@ def insert(memory: Watch, reward: float) -> None:
     >>> memory = new_watch()
     >>> begin(memory, 100, 90.0)
     >>> insert(memory, 1.0)
-    >>> memory.head[PULLS], memory.head[TOTAL]
+    >>> memory.head[0].pulls, memory.head[0].total
     (101.0, 91.0)
     """
     for k in range(ALTERNATIVES):
         factor = min((1.0 - reward) * memory.fail[k] + reward * memory.win[k], 1.0)
         memory.bets[k] *= factor
         memory.best[k] *= factor
-    memory.head[PULLS] += 1.0
-    memory.head[TOTAL] += reward
+    memory.head[0].pulls += 1.0
+    memory.head[0].total += reward
 
 
 def where(memory: Watch) -> Change:
@@ -375,21 +410,21 @@ def where(memory: Watch) -> Change:
     for k in range(1, ALTERNATIVES):
         if memory.best[k] > memory.best[best]:
             best = k
-    head, n, total = memory.head, memory.since[best], memory.before[best]
-    return Change(n, total, head[PULLS] - n, head[TOTAL] - total, memory.stamp[best])
+    head, n, total = memory.head[0], memory.since[best], memory.before[best]
+    return Change(n, total, head.pulls - n, head.total - total, memory.stamp[best])
 
 
 def _look(memory: Watch, delta: float) -> None:
     """Compute the interval, inside of what it was, and what the bets pay from now on."""
-    head = memory.head
-    n = head[PULLS]
-    m = min(max(head[TOTAL] / n, 0.0), 1.0)
+    head = memory.head[0]
+    n = head.pulls
+    m = min(max(head.total / n, 0.0), 1.0)
     room = (math.log(2.0 / delta) + penalty(n, m)) / n
-    head[LOW] = max(head[LOW], _end(m, 0.0, room))
-    head[HIGH] = min(head[HIGH], _end(m, 1.0, room))
-    head[NEXT] = float(math.ceil(MORE * n))
+    head.low = max(head.low, _end(m, 0.0, room))
+    head.high = min(head.high, _end(m, 1.0, room))
+    head.next = float(math.ceil(MORE * n))
     for k in range(ALTERNATIVES):
-        p = head[HIGH] if k < SHIFTS else head[LOW]
+        p = head.high if k < SHIFTS else head.low
         if p <= 0.0 or p >= 1.0:
             memory.win[k] = memory.fail[k] = 0.0
             continue

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from satisfice.arrays import record
 from satisfice.policies.beta import tail_bound, tail_draw
 from satisfice.policies.contract import SWEEP, Lease, Policy, Problem, State
 from satisfice.problem import BestReward
@@ -54,12 +54,6 @@ class Plan:
     start: int  # pulls of the sure arm when it was leased
     leased: int  # and for how many; 0 after a lease of another arm
     point: int  # 1 when that lease ends where it does because of `left`
-
-
-def record(cls: type) -> Any:
-    """A class of numbers as a type of array elements: `array.view(record(Arm))[k].lo`, compiled or not."""
-    kinds = {"float": np.float64, "int": np.int64}
-    return np.dtype((np.record, [(name, kinds[kind]) for name, kind in cls.__annotations__.items()]))
 
 
 ARM, PLAN = record(Arm), record(Plan)

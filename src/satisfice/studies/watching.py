@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from satisfice.changes import Watch, insert, new_watch, release, replace, safe, where
+from satisfice.changes import insert, make_watch, new_watch, plain_watch, release, replace, safe, where
 from satisfice.studies.counts import UNIT, Arm
 
 # The probability that a study in which nothing ever changes has a false alarm, at any time, of any of its arms; or its
@@ -54,10 +54,10 @@ def amend(arm: Arm, old: int | None, new: int) -> bool:
 
 def notes_of(arms: list[Arm]) -> list[object]:
     """What is remembered, as plain data. What is an alarm already is noticed again with the next reward."""
-    return [[i, *map(list, memory)] for i, arm in enumerate(arms) if (memory := arm.watch) is not None]
+    return [[i, *plain_watch(memory)] for i, arm in enumerate(arms) if (memory := arm.watch) is not None]
 
 
 def restore(arms: list[Arm], notes: object) -> None:
     """What is remembered, from the data of `notes_of`."""
     for i, *parts in cast("list[list[object]]", notes):
-        arms[cast(int, i)].memory = Watch(*parts)  # type: ignore[arg-type]
+        arms[cast(int, i)].memory = make_watch(*cast("list[list[float]]", parts))
