@@ -299,10 +299,15 @@ def safe(memory: Watch, delta: float) -> int:
     quiet = (head.next if head.next > 0.0 else float(FIRST)) - here
     if head.next == 0.0 or quiet < 1.0:
         return max(int(quiet), 0)
-    # A bet grows by at most this factor with every reward, and no more is given than what is left of the stakes.
-    most = max(1.001, max(memory.win), max(memory.fail))
-    stake = head.sum + ALTERNATIVES * (1.0 - head.given)
-    room = math.log(0.99 * limit(delta) / stake) / math.log(most) - head.held
+    # The bets on the largest shifts grow most, by at most this factor with every reward. What is held back has made no
+    # bet grow by more than its likelihood ratio to the nearer end of the interval.
+    most = max(1.001, memory.win[SHIFTS - 1], memory.fail[-1])
+    stake = head.sum + ALTERNATIVES * (stakes(here + LONGEST) - head.given)
+    room = math.log(0.99 * limit(delta) / stake)
+    if head.held > 0.0:
+        mean = head.held_total / head.held
+        room -= head.held * kl(mean, min(max(mean, head.low), head.high))
+    room /= math.log(most)
     return max(int(min(quiet, room, LONGEST)), 0)
 
 
