@@ -14,6 +14,7 @@ from functools import lru_cache
 from satisfice.changes import Change, Watch, feed_each, new_watch
 
 UNIT = 1 << 80
+UNITS = UNIT * UNIT  # of squares
 # The share of the allowed error that is kept for arms that come later.
 LATER = 0.05
 
@@ -86,7 +87,7 @@ class Counts:
         least = total * total / max(pulls, 1.0)
         if not self.pulls:
             return total
-        n, sum_, squares = self.pulls, self.total / UNIT, self.squares / UNIT**2
+        n, sum_, squares = self.pulls, self.total / UNIT, self.squares / UNITS
         flips = sum_ - sum_ * sum_ / n
         share = min(max((squares - sum_ * sum_ / n) / flips, 0.0), 1.0) if flips > 1e-12 else 1.0
         return least + share * max(total - least, 0.0)

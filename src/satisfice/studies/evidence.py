@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from satisfice import bets, proofs
 from satisfice.statistics import interval
-from satisfice.studies.counts import UNIT, share_of
+from satisfice.studies.counts import UNIT, UNITS, share_of
 from satisfice.studies.facts import CERTIFIED, NONE, REFUTED, Fact, read_facts
 from satisfice.studies.machine import Machine
 
@@ -52,7 +52,7 @@ class Evidence:
         self.pending = np.array([max(arm.outstanding, 0) for arm in arms])
         self._pulls = np.array([arm.counted for arm in arms])
         self._totals = np.array([arm.sum / UNIT for arm in arms])
-        self._squares = np.array([arm.squares / UNIT**2 for arm in arms])  # of older rewards, too: at least their sum
+        self._squares = np.array([arm.squares / UNITS for arm in arms])  # of older rewards, too: at least their sum
         self._sure_pulls = np.array([arm.sure_pulls for arm in arms])
         self._sure_totals = np.array([arm.sure_total / UNIT for arm in arms])
         self.cases = [self._case(self._pulls, self._totals, self.pending if self.pending.any() else None)]

@@ -186,9 +186,8 @@ class StudyFields:
     @property
     def state(self) -> State:
         """The sums as a rule sees them, with what a segment borrows from the others, and without its memory."""
-        for k, i in enumerate(self.order):
-            self._state.pulls[k] = self.arms[i].seen
-            self._state.totals[k] = self.arms[i].seen_total / UNIT
+        arms, state = [self.arms[i] for i in self.order], self._state
+        state.pulls[:], state.totals[:] = [arm.seen for arm in arms], [arm.seen_total / UNIT for arm in arms]
         for i, pulls_off, total_off in () if learns(self.config.policy) else self.faded:
             k = self.rank[i]
             if k >= 0:
@@ -198,9 +197,10 @@ class StudyFields:
             pulls, totals = self.whole.kinship.lend(self)
             self._state.pulls[:] += pulls
             self._state.totals[:] += totals
-        for k, i in enumerate(self.order):
-            self._state.squares[k] = self.arms[i].squares_of(self._state.pulls[k], self._state.totals[k])
-        return self._state
+        # Numbers of Python's own: those of arrays take several times as long one by one.
+        sums = zip(arms, state.pulls.tolist(), state.totals.tolist(), strict=True)
+        state.squares[:] = [arm.squares_of(pulls, total) for arm, pulls, total in sums]
+        return state
 
     @property
     def borrows(self) -> bool:

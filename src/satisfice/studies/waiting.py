@@ -193,14 +193,14 @@ class Waiting:
         machine.arrange()
         policy = type(machine.config.policy)
         state, rng = machine.state, np.random.Generator(np.random.PCG64(machine.decisions))
-        pulls, totals, squares, outstanding = state.pulls.copy(), state.totals.copy(), state.squares.copy(), 0
-        for k, i in enumerate(machine.order):
-            arm = machine.arms[i]
-            pending = max(arm.pending, 0)
-            pulls[k] += pending
-            totals[k] += pending * (state.totals[k] + 1.0) / (state.pulls[k] + 2)
-            squares[k] = arm.squares_of(pulls[k], totals[k])
-            outstanding += pending
+        arms = [machine.arms[i] for i in machine.order]
+        late = [max(arm.pending, 0) for arm in arms]
+        outstanding = sum(late)
+        known = list(zip(late, state.pulls.tolist(), state.totals.tolist(), strict=True))
+        counts = [n + pending for pending, n, _ in known]
+        sums = [total + pending * (total + 1.0) / (n + 2) for pending, n, total in known]
+        pulls, totals = np.array(counts), np.array(sums)
+        squares = np.array([arm.squares_of(n, total) for arm, n, total in zip(arms, counts, sums, strict=True)])
         # The paper's rules look at every arm before anything else: also at one that came later, or whose first looks
         # came to nothing.
         unseen = int(pulls.argmin())
