@@ -221,7 +221,7 @@ def picture(rows: list[tuple[World, dict[str, float], float]], path: Path) -> No
     ax.set_yticks(places, [world.name for world, *_ in rows], fontsize=7)
     ax.set_ylim(-0.7, len(rows) - 0.3)
     ax.set_xlabel("regret, divided by that of the better of one study for all and one for each segment")
-    ax.legend(loc="upper right", fontsize=8)
+    ax.legend(loc="lower right", fontsize=8)
     save(figure, path)
     print(f"picture: {path}")
 

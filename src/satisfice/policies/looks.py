@@ -2,13 +2,17 @@
 
 An arm that nobody plays may have changed. A look at it is a test: of the mean that it had against the one at which the
 choice would change (`turning_point`), which goes on as long as its rewards speak for the change. While nothing has
-changed, it takes at most `step / kl` pulls in expectation (Wald's identity), with `kl` the nats of one reward and
-`step` the largest that one reward can speak against the change; so a look has the price `p`, that many times what a
-pull of the arm loses now. With `n` pulls between two looks, looking costs `p / n` per pull, and a change that would
-save, or is losing, `b` per pull goes unnoticed for `n / 2` pulls. For `changes` changes in `T` pulls, spread over the
-arms, the sum of both is least where `n = sqrt(2 p T arms / (changes b))`. Without a horizon `T` is four times the pulls
-so far, which spends as much up to any time as the horizon would have. And looks are so rare at least that they cost no
-more in `T` pulls than `FREE` and a share of what all else has cost.
+changed, its evidence falls by `kl` nats per pull, and it is over with a reward that takes away `step` nats: with the
+first one, or from some level between 0 and `step`, so that it takes about `step (1 + q) / 2 kl` pulls (Wald's identity;
+`q`: how often a reward speaks against the change). So a look has the price `p`, that many times what a pull of the arm
+loses now. With `n` pulls between two looks, looking costs `p / n` per pull, and a change that would save, or is losing,
+`b` per pull goes unnoticed for `n / 2` pulls. For `changes` changes in `T` pulls, spread over the arms, the sum of both
+is least where `n = sqrt(p / b) sqrt(2 T arms / changes)`. Without a horizon `T` is four times the pulls so far, which
+spends as much up to any time as the horizon would have.
+
+And looks are so rare at least that all of them are expected to cost no more in `T` pulls than `B = FREE + SHARE x what
+all else has cost`, for each of the `changes`: a fifth of what a study loses anyway, with 100 added. Among the arms that
+is spent where it finds out most, at `n = sqrt(p / b) T (sum of sqrt(p b)) / B`.
 """
 
 from __future__ import annotations
@@ -30,8 +34,9 @@ NEVER = 1 << 60
 NEAREST = 10.0
 # After an alarm what is known of other arms counts as so many rewards at most: where one has changed, others may have.
 RECALL = 50
-# What looks may cost in all, in units of reward, and that as a share of what all else has cost.
-FREE, SHARE = 60.0, 0.1
+# What looks may cost in all, in units of reward, and that as a share of what all else has cost, for each of the changes
+# that are to be expected: so that a world in which nothing changes costs at most 1.2 times as much, with 100 added.
+FREE, SHARE = 20.0, 0.2
 
 
 def means_of(pulls: Ints, totals: Floats) -> Floats:
@@ -118,22 +123,23 @@ def goal_of(problem: Problem, means: Floats, k: int) -> float:
 
 
 def look_price(problem: Problem, means: Floats, leader: int, k: int) -> float:
-    """What a look at arm `k` is expected to lose while nothing has changed, at most, in units of reward.
+    """What a look at arm `k` is expected to lose while nothing has changed, in units of reward.
 
     Examples
     --------
-    A pull of the first arm loses 0.355. A look for 0.855 is over after 2.9 pulls:
+    A pull of the first arm loses 0.355. A look for 0.855 is over after 2.2 pulls:
 
     >>> from satisfice import BestReward
     >>> from satisfice.policies import get_policy
     >>> from satisfice.policies.contract import make_problem
     >>> problem = make_problem(get_policy("glr"), BestReward(0.1), [1, 4, 10], np.arange(3), 100_000, bounded=True)
     >>> round(look_price(problem, np.array([0.5, 0.9, 0.95]), 1, 0), 2)
-    1.25
+    0.94
     """
     m, goal = means[k], goal_of(problem, means, k)
+    against = 1.0 - m if goal > m else m
     step = math.log((1.0 - m) / (1.0 - goal)) if goal > m else math.log(m / goal)
-    pulls = max(step / max(kl(m, goal), 1e-6), 1.0)
+    pulls = max(0.5 * (1.0 + against) * step / max(kl(m, goal), 1e-6), 1.0)
     return float(pulls * max(price_of(problem, means, leader, k), 0.001))
 
 
@@ -147,22 +153,25 @@ def gaps_of(problem: Problem, means: Floats, leader: int, t: int, changes: float
     >>> from satisfice.policies.contract import make_problem
     >>> problem = make_problem(get_policy("glr"), BestReward(0.1), [1, 4, 10], np.arange(3), 100_000, bounded=True)
     >>> gaps_of(problem, np.array([0.5, 0.9, 0.95]), 1, 0, 1.0, 0.0).round().tolist()
-    [2088.0, inf, inf]
+    [4699.0, inf, inf]
     """
     arms = len(means)
     span = float(problem.horizon) if problem.horizon > 0 else 4.0 * (t + 100.0)
-    stakes = np.zeros(arms)
-    eyed = 0
+    stakes, prices = np.zeros(arms), np.zeros(arms)
+    eyed, weight = 0, 0.0
     for k in range(arms):
         if k != leader:
             stakes[k] = stake_of(problem, means, leader, k)
-            eyed += stakes[k] > 0.0
+            if stakes[k] > 0.0:
+                prices[k] = look_price(problem, means, leader, k)
+                eyed += 1
+                weight += math.sqrt(prices[k] * stakes[k])
+    best = math.sqrt(2.0 * span * eyed / changes)
+    least = span * weight / (changes * (FREE + SHARE * lost))
     gaps = np.full(arms, math.inf)
     for k in range(arms):
         if stakes[k] > 0.0:
-            price = look_price(problem, means, leader, k)
-            best = math.sqrt(2.0 * price * span * eyed / (changes * stakes[k]))
-            gaps[k] = max(best, price * span * eyed / (FREE + SHARE * lost), NEAREST)
+            gaps[k] = max(math.sqrt(prices[k] / stakes[k]) * max(best, least), NEAREST)
     return gaps
 
 

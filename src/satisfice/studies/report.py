@@ -10,7 +10,7 @@ import numpy as np
 from satisfice.policies.contract import make_problem, new_state
 from satisfice.studies.counts import UNIT
 from satisfice.studies.evidence import Evidence, judge
-from satisfice.studies.facts import NONE, REFUTED
+from satisfice.studies.facts import CERTIFIED, NONE, REFUTED, Fact
 from satisfice.studies.machine import Machine
 from satisfice.studies.segmented import make_segment, overall
 from satisfice.studies.status import ArmStatus, Control, Drift, Refutation, Spending, Status, Verdict
@@ -203,6 +203,10 @@ def make_verdict(machine: Machine, at: float, data: Evidence | None = None) -> V
     facts = judge(machine, at, data)
     config, order = machine.config, data.order
     names = [arm.name for arm in machine.arms]
+    doubted = _moved_on(machine, facts)
+    if doubted is not None:
+        leading = machine.leading()
+        facts = [fact for fact in facts if fact is not doubted and fact.arm != leading]
     refuted = tuple(
         Refutation(names[fact.arm], names[fact.by] if fact.by >= 0 else None, fact.rewards, fact.at)
         for fact in facts
@@ -235,8 +239,29 @@ def make_verdict(machine: Machine, at: float, data: Evidence | None = None) -> V
         certified_after=None if final is None else final.rewards,
         costs=_costs(machine, data, leader, out),
         sentence=_sentence(machine, leader, state, sure, belief, none, threshold, len(refuted))
-        + _cost_doubts(machine, data, leader, out, state),
+        + _cost_doubts(machine, data, leader, out, state)
+        + _doubted(machine, doubted),
     )
+
+
+def _moved_on(machine: Machine, facts: list[Fact]) -> Fact | None:
+    """What was proved of an arm while another one leads by the rewards as they are, and the rule does not play it: a
+    change that the rule has followed before there was an alarm. Nobody is told that an arm is the one that is not
+    served; where means are said never to change (`drift=None`), what was proved stays proved."""
+    lease = machine.lease
+    if machine.config.drift is None or not lease.pulls:
+        return None
+    proved = next((fact for fact in facts if fact.kind == CERTIFIED), None)
+    if proved is None or proved.arm in (lease.arm, machine.leading()):
+        return None
+    return proved
+
+
+def _doubted(machine: Machine, fact: Fact | None) -> str:
+    if fact is None:
+        return ""
+    name = machine.arms[fact.arm].name
+    return f" That '{name}' is the one was proved after {fact.rewards:,} rewards; what came since speaks against it."
 
 
 def _costs(machine: Machine, data: Evidence, leader: int, out: set[int]) -> str:
