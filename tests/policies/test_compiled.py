@@ -11,12 +11,13 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import satisfice as sf
 from satisfice.errors import InvalidPolicy
 from satisfice.policies import get_policy
 from satisfice.policies.cache import cache_dir, private
-from satisfice.policies.compiled import compile_native, dispatcher
+from satisfice.policies.compiled import compile_native, dispatcher, link, uncounted
 from satisfice.policies.contract import Policy, registered, registry
 from satisfice.policies.fingerprint import fingerprint
 
@@ -356,3 +357,29 @@ def test_an_id_belongs_to_one_policy() -> None:
         assert get_policy("stuck-for-tests") == Stuck()
     with pytest.raises(InvalidPolicy, match="no policy 'stuck-for-tests'"):
         get_policy("stuck-for-tests")
+
+
+def rule(numbers: NDArray[np.float64]) -> float:
+    raise NotImplementedError
+
+
+@uncounted
+def engine(numbers: NDArray[np.float64]) -> float:
+    return rule(numbers)
+
+
+@uncounted
+def first(numbers: NDArray[np.float64]) -> float:
+    return float(numbers[:1][0])
+
+
+def copied(numbers: NDArray[np.float64]) -> float:
+    return float(np.zeros(3)[0] + numbers[0])
+
+
+def test_references_are_counted_only_where_an_array_may_be_made() -> None:
+    numbers = np.array([2.0, 3.0])
+    for chosen, counted in ((first, False), (copied, True)):
+        made = dispatcher(engine, rule=chosen)
+        assert made.targetoptions["_nrt"] is counted and made(numbers) == 2.0
+        assert bool(link(engine, rule=chosen).__dict__) is not counted

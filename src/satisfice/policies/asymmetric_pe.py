@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from satisfice.errors import InvalidPolicy
+from satisfice.policies.compiled import uncounted
 from satisfice.policies.contract import Lease, Policy, Problem, State
 from satisfice.policies.pairwise import OMEGA, WINNER, compare
 from satisfice.problem import ReferenceArm
@@ -42,10 +43,12 @@ class AsymmetricPE(Policy):
         return OMEGA + arms, 0
 
     @staticmethod
+    @uncounted
     def start(problem: Problem, state: State) -> None:
         state.ints[WINNER] = -1
 
     @staticmethod
+    @uncounted
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
         return compare(problem, state, problem.reference, int(problem.params.kappa))
 

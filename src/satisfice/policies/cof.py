@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from satisfice.policies.compiled import uncounted
 from satisfice.policies.contract import SWEEP, Lease, Policy, Problem, State
 from satisfice.policies.index import lower, upper
 from satisfice.problem import BestReward
@@ -57,6 +58,7 @@ class COF(Policy):
         return arms, 0
 
     @staticmethod
+    @uncounted
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
         arms, scale = len(problem.costs), 1.0 - problem.alpha
         if t < arms:

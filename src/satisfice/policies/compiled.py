@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import CellType, FunctionType, ModuleType
 from typing import Any, TypeVar
 
 from satisfice.errors import InvalidPolicy
 from satisfice.policies.cache import DiskCache, cache_dir
-from satisfice.policies.fingerprint import INLINE, content, fingerprint, known, names_of
+from satisfice.policies.fingerprint import INLINE, UNCOUNTED, content, fingerprint, known, names_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,12 +34,25 @@ def link(function: Callable[..., Any], **names: object) -> Callable[..., Any]:
     >>> link(area, circle=3)(2)
     12
     """
-    return _rebuilt(_plain(function), dict(names), {}, "")
+    copy = _rebuilt(_plain(function), dict(names), {}, "")
+    if _makes_no_arrays(_plain(function), names):
+        uncounted(copy)
+    return copy
 
 
 def inline(function: F) -> F:
     """Mark a function whose compiled code is put into its callers: worth it where it is handed many arrays."""
     function.__dict__[INLINE] = True
+    return function
+
+
+def uncounted(function: F) -> F:
+    """Mark a function that makes no arrays, nor does any function that it calls: views of those it is given at most.
+
+    Nobody then has to count the references to its arrays, which is half the time of a short decision: it, and what it
+    calls, are compiled without. An engine that is linked to rules is, too, where it and they are so marked.
+    """
+    function.__dict__[UNCOUNTED] = True
     return function
 
 
@@ -82,26 +95,39 @@ def _plain(function: Callable[..., Any]) -> FunctionType:
     return function
 
 
+def _makes_no_arrays(function: FunctionType, names: Mapping[str, object]) -> bool:
+    return all(UNCOUNTED in part.__dict__ for part in (function, *names.values()))
+
+
 def _dispatcher(
-    function: FunctionType, names: dict[str, FunctionType], above: tuple[FunctionType, ...], outer: bool = False
+    function: FunctionType,
+    names: dict[str, FunctionType],
+    above: tuple[FunctionType, ...],
+    outer: bool = False,
+    plainly: bool = False,
 ) -> Any:
-    """What Numba makes of a function. `above` are the functions that are being made, which cannot be asked for.
+    """What Numba makes of a function. `above` are the functions that are being made, which cannot be asked for;
+    `plainly`: without counting references, as whoever calls it.
 
     Only an `outer` one is called by Python, and has the code for that, which is most of the code of a small function
     that is handed many arrays."""
     key, lasting = fingerprint(function, names)
-    key += "o" if outer else "i"
+    plainly = plainly or _makes_no_arrays(function, names)
+    key += ("o" if outer else "i") + ("u" if plainly else "")
     if key not in _dispatchers:
         from numba import njit
 
         above = (*above, function)
         scope, closure = _calls(function)
-        parts = {place: _dispatcher(value, {}, above) for place, value in scope.items() if value not in above}
-        parts |= {name: _dispatcher(value, {}, above) for name, value in names.items()}
-        cells = {name: _dispatcher(value, {}, above) for name, value in closure.items() if value not in above}
+
+        def inner(values: dict[str, FunctionType]) -> dict[str, Any]:
+            return {name: _dispatcher(value, {}, above, plainly=plainly) for name, value in values.items()}
+
+        parts = inner({place: value for place, value in scope.items() if value not in above}) | inner(names)
+        cells = inner({name: value for name, value in closure.items() if value not in above})
         # The key in the name: code of another process with the same names must not be taken for this one.
         copy = _rebuilt(function, parts, cells, "_" + key)
-        options: dict[str, Any] = {"no_cpython_wrapper": not outer, "no_cfunc_wrapper": True}
+        options: dict[str, Any] = {"no_cpython_wrapper": not outer, "no_cfunc_wrapper": True, "_nrt": not plainly}
         made: Any = njit(copy, forceinline=INLINE in function.__dict__, **options)
         for place, value in scope.items():
             if value is function:  # it calls itself

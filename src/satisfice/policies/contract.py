@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from satisfice.errors import InvalidPolicy
+from satisfice.policies.compiled import uncounted
 from satisfice.policies.params import make_params
 from satisfice.problem import Setting, arm_index
 
@@ -99,10 +100,12 @@ class Policy:
         raise NotImplementedError
 
     @staticmethod
+    @uncounted
     def start(problem: Problem, state: State) -> None:
         """Set `state.ints` and `state.floats` (zeros) before the first decision, if zeros are not right."""
 
     @staticmethod
+    @uncounted
     def learn(problem: Problem, state: State, arm: int, pulls: int, total: float, rng: np.random.Generator) -> None:
         """Learn more from a lease than `pulls` and `totals`, which are already up to date."""
 

@@ -23,6 +23,8 @@ KNOWN = frozenset(
 )
 # The attribute of a function whose code is to be put into its callers.
 INLINE = "satisfice_inline"
+# That of one which makes no arrays.
+UNCOUNTED = "satisfice_uncounted"
 MISSING = object()
 # Fingerprints are remembered, of so many functions.
 MOST = 1000
@@ -126,7 +128,12 @@ class _Sum:
         code = function.__code__
         self.functions.append((function, code, function.__defaults__, function.__kwdefaults__))
         self.changeable = self.changeable or bool(function.__kwdefaults__)
-        self.add("function", marshal.dumps(code, 2), str(INLINE in function.__dict__))
+        self.add(
+            "function",
+            marshal.dumps(code, 2),
+            str(function.__dict__.get(INLINE)),
+            str(function.__dict__.get(UNCOUNTED)),
+        )
         self.value(function.__defaults__, frozenset())
         self.value(tuple(sorted((function.__kwdefaults__ or {}).items())), frozenset())
         names = names_of(code)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from satisfice.policies.compiled import uncounted
 from satisfice.policies.contract import Lease, Policy, Problem, State
 from satisfice.policies.pairwise import OMEGA, WINNER, compare
 from satisfice.problem import ReferenceArm
@@ -35,9 +36,11 @@ class PE(Policy):
         return OMEGA + arms, 0
 
     @staticmethod
+    @uncounted
     def start(problem: Problem, state: State) -> None:
         state.ints[WINNER] = -1
 
     @staticmethod
+    @uncounted
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
         return compare(problem, state, problem.reference, 0)

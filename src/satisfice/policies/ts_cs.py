@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from satisfice.arrays import record
 from satisfice.policies.beta import tail_bound, tail_draw
+from satisfice.policies.compiled import uncounted
 from satisfice.policies.contract import SWEEP, Lease, Policy, Problem, State
 from satisfice.problem import BestReward
 
@@ -92,6 +93,7 @@ class TSCS(Policy):
         return len(PLAN), len(ARM) * arms + 1
 
     @staticmethod
+    @uncounted
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
         if t < len(problem.costs):
             return SWEEP, 1
@@ -107,6 +109,7 @@ class TSCS(Policy):
         return b, lease(problem, state, plan, table, t)
 
     @staticmethod
+    @uncounted
     def learn(problem: Problem, state: State, arm: int, pulls: int, total: float, rng: np.random.Generator) -> None:
         whole = math.floor(total)
         if whole < total:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from satisfice.policies.compiled import uncounted
 from satisfice.policies.contract import SWEEP, Lease, Policy, Problem, State
 from satisfice.policies.index import cheapest, safe_upper, upper
 from satisfice.problem import BestReward, ReferenceArm
@@ -29,6 +30,7 @@ class UCBCS(Policy):
     summary = "cheapest arm whose UCB reaches (1 - alpha) x the reference's UCB"
 
     @staticmethod
+    @uncounted
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
         arms = len(problem.costs)
         if t < arms:

@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from satisfice.policies.compiled import compile_native, link
+from satisfice.policies.compiled import compile_native, link, uncounted
 from satisfice.policies.contract import SWEEP, Lease, Policy, Problem, State, sound, unsound
 from satisfice.simulation.common import CommonWorld, draw_common
 from satisfice.simulation.regret import add_up
@@ -52,6 +52,7 @@ def share_of(k: int, arm: int, steps: int, arms: int) -> int:
     return steps if k == arm else 0
 
 
+@uncounted
 def run(problem: Problem, state: State, world: World, checkpoints: Ints, record: Ints, rng: np.random.Generator) -> int:
     """One run up to the last checkpoint, the horizon. Fills `state`, and in `record`, (checkpoints, arms), the pulls
     of every arm up to each checkpoint. Inside a lease the pulls at any time are known, so these are exact there too.
@@ -62,7 +63,8 @@ def run(problem: Problem, state: State, world: World, checkpoints: Ints, record:
     horizon = checkpoints[-1]
     mark = 0
     t = 0
-    done = np.zeros(arms, dtype=np.int64)  # what was pulled; a rule may begin anew with an arm in `state`
+    done = record[-1]  # what was pulled; a rule may begin anew with an arm in `state`
+    done[:] = 0
     start(problem, state)
     while t < horizon:
         arm, pulls = decide(problem, state, t, rng)
@@ -85,11 +87,10 @@ def run(problem: Problem, state: State, world: World, checkpoints: Ints, record:
                 state.squares[k] += squares
                 learn(problem, state, k, share, total, rng)
         t = end
-    for k in range(arms):
-        record[mark, k] = done[k]
     return t
 
 
+@uncounted
 def run_many(
     problem: Problem,
     state: State,
@@ -101,13 +102,14 @@ def run_many(
     gaps: Floats,
     pulls: Ints,
     curves: Floats,
+    record: Ints,
 ) -> tuple[int, int]:
     """One run after the other, each with a stream of `streams`. Fills `pulls`, (runs, arms), with the pulls of the
     policy's arm `k` at `order[k]`, and `curves`, (runs, kinds, checkpoints), with the regrets of `gaps`, (kinds, arms).
+    `record`, (checkpoints, arms), is paper to write on: no array is made here, so that none has to be counted.
 
     Answers with the runs that were done, and where the rule answered with no lease, the pulls up to there."""
     rng, words, spare = generator
-    record = np.zeros((len(checkpoints), len(order)), dtype=np.int64)
     for i in range(len(streams)):
         for word in range(4):
             words[word] = streams[i, word]
