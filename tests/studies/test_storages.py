@@ -134,7 +134,7 @@ def test_an_interrupt_between_a_key_and_its_first_decision() -> None:
     study.ask()
 
     class Interrupted(dict[str, list[int]]):
-        def setdefault(self, key: str, default: list[int]) -> list[int]:  # type: ignore[override]
+        def setdefault(self, key: str, default: list[int]) -> list[int]:
             super().setdefault(key, default)
             raise KeyboardInterrupt
 
