@@ -423,6 +423,12 @@ def test_an_id_belongs_to_one_policy() -> None:
             class Glr(Policy):
                 id = "glr"
 
+        # One that inherits its id would be stored by it, and opened as the other one.
+        with pytest.raises(InvalidPolicy, match=r"Heir: the id 'glr' belongs to satisfice\.policies\.glr\.GLR"):
+
+            class Heir(sf.GLR):
+                pass
+
         old = First
 
         # The same class once more, as when a cell of a notebook is run again.
