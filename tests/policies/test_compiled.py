@@ -6,11 +6,14 @@ import os
 import subprocess
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
+from numba import njit
 from numpy.typing import NDArray
 
 import satisfice as sf
@@ -18,7 +21,7 @@ from satisfice.errors import InvalidPolicy
 from satisfice.policies import get_policy
 from satisfice.policies.cache import cache_dir, private
 from satisfice.policies.compiled import compile_native, dispatcher, link, uncounted
-from satisfice.policies.contract import Policy, registered, registry
+from satisfice.policies.contract import Policy, Problem, State, registered, registry
 from satisfice.policies.fingerprint import fingerprint
 
 INSTANCE = sf.Instance([1, 2, 3], [0.5, 0.6, 0.7])
@@ -40,8 +43,8 @@ def python(code: str, cache: Path, *, stdin: bool = False, extra: Path | None = 
 # Every way by which a function may read something that is not in its own lines.
 RULES = """
 import numpy as np
-import consts
-from helper import helper, Point
+import consts, lazy
+from helper import helper, theirs, Point
 
 FACTOR, PAIR, TABLE = {v}, ({v}, 0), np.array([{v}, 0])
 point = Point({v}, 0)
@@ -56,7 +59,9 @@ def by_array(x): return TABLE[0] * x
 def by_named_tuple(x): return point.left * x
 def by_module(x): return consts.X * x
 def by_function_in_module(x): return consts.times(x)
+def by_attribute_made_up(x): return lazy.X * x
 def by_function(x): return helper(x)
+def by_function_compiled_by_somebody_else(x): return theirs(x)
 def by_default(x, c={v}): return c * x
 def by_nested(x):
     def inside(y): return FACTOR * y
@@ -79,14 +84,19 @@ def test_whatever_a_rule_reads_is_part_of_its_key(tmp_path: Path) -> None:
         (code / "consts.py").write_text(f"X = {value}\n\ndef times(x):\n    return X * x\n")
         (code / "helper.py").write_text(
             f"from typing import NamedTuple\nFACTOR = {value}\n\ndef helper(x):\n    return FACTOR * x\n\n"
-            "class Point(NamedTuple):\n    left: int\n    right: int\n"
+            "class Point(NamedTuple):\n    left: int\n    right: int\n\n"
+            # Numba's own cache looks at this file, and not at what it reads.
+            "import consts\nfrom numba import njit\n\n@njit(cache=True)\ndef theirs(x):\n    return consts.X * x\n"
+        )
+        (code / "lazy.py").write_text(
+            f"def __getattr__(name):\n    if name != 'X':\n        raise AttributeError(name)\n    return {value}\n"
         )
         (code / "rules.py").write_text(RULES.format(v=value))
         lines = python("import rules", cache, extra=code).split("\n")
         return {name: (int(out), int(hits)) for name, out, hits in (line.split() for line in lines if line)}
 
     cold = answers(3)
-    assert len(cold) == 10
+    assert len(cold) == 12
     assert {out for name, (out, _) in cold.items() if name != "by_closure"} == {3}
     assert cold["by_closure"][0] == 6
     assert {hits for _, hits in cold.values()} == {0}
@@ -138,6 +148,38 @@ def test_a_value_that_changes_within_a_process() -> None:
     assert isinstance(table, np.ndarray)
     table[1] = 7.0
     assert compile_native(rule)(1) == 21
+
+
+def test_a_helper_that_somebody_compiled_before() -> None:
+    scope: dict[str, Any] = {"FACTOR": 2}
+    exec("def helper(x):\n    return FACTOR * x\ndef rule(x):\n    return helper(x)", scope)
+    scope["helper"] = njit(scope["helper"])
+    assert scope["helper"](1) == compile_native(scope["rule"])(1) == 2
+    scope["FACTOR"] = 3
+    assert compile_native(scope["rule"])(1) == 3
+
+
+def test_an_attribute_by_a_name_that_is_a_value(tmp_path: Path) -> None:
+    module = ModuleType("unknown")
+    scope: dict[str, Any] = {"module": module, "NAME": "X"}
+    exec("def rule(x):\n    return getattr(module, NAME) * x", scope)
+    for value in (3, 5):
+        module.X = value  # type: ignore[attr-defined]
+        assert compile_native(scope["rule"])(1) == value
+    assert not fingerprint(scope["rule"], {})[1]
+
+
+def test_what_changes_between_its_key_and_its_compilation_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SATISFICE_CACHE", str(tmp_path))
+    scope: dict[str, Any] = {"TABLE": np.array([3])}
+    exec("def rule(x):\n    return TABLE[0] * x", scope)
+    made = dispatcher(scope["rule"])
+    scope["TABLE"][0] = 5
+    assert made(1) == 5
+    folder = cache_dir()
+    assert folder is not None and not list(folder.iterdir())
 
 
 def test_every_kind_of_change_is_seen() -> None:
@@ -231,6 +273,43 @@ def test_what_cannot_be_compiled_is_an_error_with_a_line() -> None:
         sf.simulate(INSTANCE, sf.BestReward(0.1), Stuck, 10)
     with pytest.raises(InvalidPolicy, match="compiled=False"):
         sf.simulate(INSTANCE, sf.BestReward(0.1), Stuck, 10)
+
+
+def test_what_is_no_plain_function_is_an_error_that_offers_the_plain_way() -> None:
+    def always(arm: int, problem: Problem, state: State, t: int, rng: np.random.Generator) -> tuple[int, int]:
+        return arm, 1000
+
+    class Partial(Policy, register=False):
+        id = "partial-for-tests"
+        settings = (sf.BestReward,)
+        summary = "a rule that was made of another one"
+        decide = staticmethod(partial(always, 1))
+
+    with pytest.raises(InvalidPolicy, match=r"is not a plain function.*compiled=False"):
+        sf.simulate(INSTANCE, sf.BestReward(0.1), Partial, 10)
+    (result,) = sf.simulate(INSTANCE, sf.BestReward(0.1), [Partial], 10, compiled=False).values()
+    assert result.pulls.argmax() == 1
+
+
+def test_the_line_that_is_named_is_that_of_the_mistake() -> None:
+    def rule(x: float) -> float:
+        y = x
+        import math  # here
+
+        return math.floor(y)
+
+    line = next(n for n, text in enumerate(Path(__file__).read_text().splitlines(), 1) if text.endswith("math  # here"))
+    with pytest.raises(InvalidPolicy, match=rf"test_compiled.py, line {line}: "):
+        compile_native(rule)(1.0)
+
+
+def test_with_numba_switched_off_rules_run_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    from numba.core import config
+
+    monkeypatch.setattr(config, "DISABLE_JIT", 1)
+    scope: dict[str, Any] = {}
+    exec("def part(x):\n    return x + 1\ndef rule(x):\n    return part(x) * 2", scope)
+    assert compile_native(scope["rule"])(1) == 4
 
 
 def test_no_setting_of_numba_is_touched_and_threads_get_one_object(
@@ -344,6 +423,12 @@ def test_an_id_belongs_to_one_policy() -> None:
 
             class Glr(Policy):
                 id = "glr"
+
+        # One that inherits its id would be stored by it, and opened as the other one.
+        with pytest.raises(InvalidPolicy, match=r"Heir: the id 'glr' belongs to satisfice\.policies\.glr\.GLR"):
+
+            class Heir(sf.GLR):
+                pass
 
         old = First
 

@@ -14,9 +14,10 @@ import pytest
 
 import satisfice as sf
 from satisfice.errors import StorageBusy, StorageError
+from satisfice.problem import FixedThreshold
 from satisfice.studies import create_study, get_storage, list_studies, load_study
 from satisfice.studies.storages import Storage
-from satisfice.studies.storages.memory import MemoryStorage
+from satisfice.studies.storages.memory import MemoryLedger, MemoryStorage
 from satisfice.testing import StorageTests
 
 
@@ -126,3 +127,22 @@ def test_what_was_closed_is_one_file(tmp_path: Path, use: str) -> None:
     (tmp_path / "copy.db").write_bytes((tmp_path / "x.db").read_bytes())
     copy = load_study("s", f"sqlite:///{tmp_path}/copy.db")
     assert copy.status().spending.decisions == (0 if use == "create" else 1)
+
+
+def test_an_interrupt_between_a_key_and_its_first_decision() -> None:
+    study = create_study("s", {"a": 1.0, "b": 2.0}, FixedThreshold(0.5), "ft-ucb", seed=1)
+    study.ask()
+
+    class Interrupted(dict[str, list[int]]):
+        def setdefault(self, key: str, default: list[int]) -> list[int]:
+            super().setdefault(key, default)
+            raise KeyboardInterrupt
+
+    ledger = study._ledger
+    assert isinstance(ledger, MemoryLedger)
+    ledger._keys = Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        study.ask(key="k")
+    ledger._keys = dict(ledger._keys)
+    assert study.check().agrees
+    assert study.ask(key="k").id == study.ask(key="k").id == 2

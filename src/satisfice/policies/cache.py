@@ -13,7 +13,7 @@ import stat
 import sys
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +75,10 @@ class DiskCache:
     between processes that may both write it, and knows a function by its source file.
     """
 
-    def __init__(self, folder: Path, key: str) -> None:
+    def __init__(self, folder: Path, key: str, current: Callable[[], bool] = lambda: True) -> None:
+        """`current` says whether the function is still the one of the key, which it got before it is compiled."""
         self.cache_path = str(folder)
+        self.current = current
         self.folder = folder
         self.key = key
 
@@ -117,7 +119,11 @@ class DiskCache:
         """Keep the compiled code for a signature. Many processes may do so at once: the last one is kept."""
         from numba.core import serialize
 
-        if result.library.has_dynamic_globals or any(not part.can_cache for part in result.lifted):
+        if (
+            not self.current()
+            or result.library.has_dynamic_globals
+            or any(not part.can_cache for part in result.lifted)
+        ):
             return
         dumps: Any = serialize.dumps
         terms = _terms(signature, result.codegen)
@@ -133,5 +139,7 @@ class DiskCache:
 
 
 def _terms(signature: Any, codegen: Any) -> tuple[str, ...]:
-    """What compiled code depends on besides its key: types of the arguments, and the processor."""
-    return repr(signature), repr(codegen.magic_tuple())
+    """What compiled code depends on besides its key: types of the arguments, the processor, checks of bounds."""
+    from numba.core import config
+
+    return repr(signature), repr(codegen.magic_tuple()), repr(vars(config)["BOUNDSCHECK"])

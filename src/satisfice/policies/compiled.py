@@ -8,16 +8,29 @@ in another process, on disk (`cache`): an edited rule, or one with another const
 
 from __future__ import annotations
 
+import hashlib
 import re
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import CellType, FunctionType, ModuleType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from satisfice.errors import InvalidPolicy
 from satisfice.policies.cache import DiskCache, cache_dir
-from satisfice.policies.fingerprint import INLINE, UNCOUNTED, content, fingerprint, known, names_of
+from satisfice.policies.fingerprint import (
+    BY_VALUE,
+    INLINE,
+    MADE,
+    MISSING,
+    UNCOUNTED,
+    attribute,
+    content,
+    fingerprint,
+    known,
+    names_of,
+    plain_of,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -76,7 +89,7 @@ def compile_native(function: Callable[..., Any], **names: Callable[..., Any]) ->
             return made(*arguments)
         except Exception as error:
             # Numba has errors of its own, but may also stumble; what it has compiled may raise anything.
-            if isinstance(error, NumbaError) or not made.signatures:
+            if isinstance(error, NumbaError) or not getattr(made, "signatures", True):
                 raise _uncompilable(names.get("decide", function), function, error) from error
             raise
 
@@ -86,22 +99,26 @@ def compile_native(function: Callable[..., Any], **names: Callable[..., Any]) ->
 def dispatcher(function: Callable[..., Any], **names: Callable[..., Any]) -> Any:
     """As `compile_native`, but Numba's own object, which compiled functions may call. Equal keys give one object."""
     with _lock:
-        return _dispatcher(_plain(function), {name: _plain(value) for name, value in names.items()}, (), True)
+        return _dispatcher(function, names, (), True)
 
 
 def _plain(function: Callable[..., Any]) -> FunctionType:
-    if not isinstance(function, FunctionType):
-        raise TypeError(f"{function!r} is not a plain function")
-    return function
+    plain = plain_of(function)
+    if plain is None:
+        raise InvalidPolicy(
+            f"{function!r} is not a plain function, and cannot be compiled; "
+            "compiled=False runs it as it is, slowly and with the same results"
+        )
+    return plain
 
 
 def _makes_no_arrays(function: FunctionType, names: Mapping[str, object]) -> bool:
-    return all(UNCOUNTED in part.__dict__ for part in (function, *names.values()))
+    return all(UNCOUNTED in getattr(plain_of(part), "__dict__", {}) for part in (function, *names.values()))
 
 
 def _dispatcher(
-    function: FunctionType,
-    names: dict[str, FunctionType],
+    called: Callable[..., Any],
+    names: dict[str, Callable[..., Any]],
     above: tuple[FunctionType, ...],
     outer: bool = False,
     plainly: bool = False,
@@ -111,33 +128,47 @@ def _dispatcher(
 
     Only an `outer` one is called by Python, and has the code for that, which is most of the code of a small function
     that is handed many arrays."""
-    key, lasting = fingerprint(function, names)
+    function = _plain(called)
+    given = {} if called is function else _options(called)
+    bare, lasting = fingerprint(function, names)
     plainly = plainly or _makes_no_arrays(function, names)
-    key += ("o" if outer else "i") + ("u" if plainly else "")
+    key = bare + ("o" if outer else "i") + ("u" if plainly else "")
+    if given:
+        key += hashlib.sha256(repr(sorted(given.items())).encode()).hexdigest()[:8]
     if key not in _dispatchers:
         from numba import njit
+        from numba.core import config
 
         above = (*above, function)
         scope, closure = _calls(function)
 
-        def inner(values: dict[str, FunctionType]) -> dict[str, Any]:
+        def inner(values: dict[str, Callable[..., Any]]) -> dict[str, Any]:
             return {name: _dispatcher(value, {}, above, plainly=plainly) for name, value in values.items()}
 
-        parts = inner({place: value for place, value in scope.items() if value not in above}) | inner(names)
-        cells = inner({name: value for name, value in closure.items() if value not in above})
+        parts = inner({place: value for place, value in scope.items() if plain_of(value) not in above}) | inner(names)
+        cells = inner({name: value for name, value in closure.items() if plain_of(value) not in above})
         # The key in the name: code of another process with the same names must not be taken for this one.
         copy = _rebuilt(function, parts, cells, "_" + key)
+        if vars(config)["DISABLE_JIT"]:  # somebody looks for a mistake with a debugger
+            return copy
+        copy.__dict__[MADE] = True
         options: dict[str, Any] = {"no_cpython_wrapper": not outer, "no_cfunc_wrapper": True, "_nrt": not plainly}
-        made: Any = njit(copy, forceinline=INLINE in function.__dict__, **options)
+        made: Any = njit(copy, forceinline=INLINE in function.__dict__, **given, **options)
         for place, value in scope.items():
-            if value is function:  # it calls itself
+            if plain_of(value) is function:  # it calls itself
                 copy.__globals__[place] = made
         _once_for_all_numbers(made)
         folder = cache_dir() if lasting else None
         if folder is not None:
-            made._cache = DiskCache(folder, key)
+            made._cache = DiskCache(folder, key, lambda: fingerprint(function, names)[0] == bare)
         _dispatchers[key] = made
     return _dispatchers[key]
+
+
+def _options(dispatcher: Any) -> dict[str, Any]:
+    """What somebody said to `numba.njit`; that it was `njit` is said again."""
+    given = {name: value for name, value in dispatcher.targetoptions.items() if value is not None}
+    return {name: value for name, value in given.items() if name != "nopython"}
 
 
 def _once_for_all_numbers(made: Any) -> None:
@@ -157,32 +188,35 @@ def _once_for_all_numbers(made: Any) -> None:
     made.get_call_template = get_call_template
 
 
-def _calls(function: FunctionType) -> tuple[dict[str, FunctionType], dict[str, FunctionType]]:
-    """The plain functions that a function may call: by global name (`name` or `module.name`), and in its closure."""
+def _calls(function: FunctionType) -> tuple[dict[str, Callable[..., Any]], dict[str, Callable[..., Any]]]:
+    """The functions to compile that a function calls: by global name (`name` or `module.name`), and in its closure."""
     names, scope = names_of(function.__code__), function.__globals__
-    found: dict[str, FunctionType] = {}
+    found: dict[str, Callable[..., Any]] = {}
     for name in sorted(names & scope.keys()):
         value = scope[name]
-        if isinstance(value, FunctionType) and not known(value):
+        if plain_of(value) is not None:
             found[name] = value
         elif isinstance(value, ModuleType) and not known(value):
-            inside = value.__dict__
-            for attribute in sorted(names & inside.keys()):
-                if isinstance(inside[attribute], FunctionType) and not known(inside[attribute]):
-                    found[f"{name}.{attribute}"] = inside[attribute]
+            inside = {word: thing for word in sorted(names) if (thing := attribute(value, word)) is not MISSING}
+            found |= {
+                f"{name}.{word}": cast(Any, thing) for word, thing in inside.items() if plain_of(thing) is not None
+            }
     free = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    return found, {name: value for name, cell in free if isinstance(value := content(cell), FunctionType)}
+    return found, {name: cast(Any, value) for name, cell in free if plain_of(value := content(cell)) is not None}
 
 
 def _rebuilt(function: FunctionType, parts: dict[str, Any], cells: dict[str, Any], suffix: str) -> FunctionType:
     """A copy of a function that reaches `parts` by the names of `_calls`, and `cells` in its closure."""
-    scope = dict(function.__globals__)
+    scope, names = dict(function.__globals__), names_of(function.__code__)
+    if names & BY_VALUE:  # Numba remembers what `getattr` found in a module
+        for name in names & scope.keys():
+            if isinstance(scope[name], ModuleType) and not known(scope[name]):
+                scope[name] = _copied(scope[name])
     for place, value in parts.items():
         name, _, attribute = place.partition(".")
         if attribute:
             if scope[name] is function.__globals__[name]:
-                scope[name] = ModuleType(scope[name].__name__)
-                scope[name].__dict__.update(function.__globals__[name].__dict__)
+                scope[name] = _copied(scope[name])
             setattr(scope[name], attribute, value)
         else:
             scope[name] = value
@@ -195,11 +229,18 @@ def _rebuilt(function: FunctionType, parts: dict[str, Any], cells: dict[str, Any
     return copy
 
 
+def _copied(module: ModuleType) -> ModuleType:
+    copy = ModuleType(module.__name__)
+    copy.__dict__.update(module.__dict__)
+    return copy
+
+
 def _uncompilable(rule: Callable[..., Any], engine: Callable[..., Any], error: Exception) -> InvalidPolicy:
     """What to raise where Numba gives up on a rule that `engine` calls: the innermost place that it names, and why."""
-    text, code = str(error), _plain(rule).__code__
+    rule = _plain(rule)
+    text, code = str(error), rule.__code__
     place = code.co_filename, code.co_firstlineno
-    for found in re.finditer(r'\bat (\S.*?) \((\d+)\)|File "(.+?)", line (\d+)', text):
+    for found in re.finditer(r'\b(?:at|from) (\S.*?) \((\d+)\)|File "(.+?)", line (\d+)', text):
         file = Path(found[1] or found[3]).resolve()
         if rule is engine or file != Path(engine.__code__.co_filename).resolve():
             place = str(file), int(found[2] or found[4])

@@ -91,7 +91,7 @@ class Policy:
 
     def __init_subclass__(cls, register: bool = True, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
-        if register and "id" in cls.__dict__:
+        if register and hasattr(cls, "id"):
             known_by_id(cls)
 
     @staticmethod

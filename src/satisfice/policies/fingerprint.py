@@ -2,7 +2,8 @@
 
 That is its bytecode and that of every function it calls, the values of the globals that it names, of its closure and
 its defaults, and of the attributes of modules that it may reach. Numba freezes these values into the code it makes. A
-value that has no fingerprint counts by its identity: such a key means something in this process only.
+value that has no fingerprint counts by its identity: such a key means something in this process only. A function that
+reads attributes by names that are made up as it runs (`getattr`) never has the same key twice.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from __future__ import annotations
 import builtins
 import enum
 import hashlib
+import itertools
 import marshal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 
 import numpy as np
@@ -21,19 +23,22 @@ import numpy as np
 KNOWN = frozenset(
     {"builtins", "cmath", "collections", "enum", "math", "numba", "numpy", "operator", "random", "typing"}
 )
-# The attribute of a function whose code is to be put into its callers.
-INLINE = "satisfice_inline"
+# The attribute of a function whose code is to be put into its callers, and of one that was made here for Numba.
+INLINE, MADE = "satisfice_inline", "satisfice_made"
 # That of one which makes no arrays.
 UNCOUNTED = "satisfice_uncounted"
+# What takes the name of an attribute as a value, which may come from anywhere.
+BY_VALUE = frozenset({"getattr", "hasattr"})
 MISSING = object()
 # Fingerprints are remembered, of so many functions.
 MOST = 1000
 _sums: dict[tuple[object, ...], _Sum] = {}
 # Values without a fingerprint are kept alive, so that no other one gets their identity.
 _kept: dict[int, object] = {}
+_unlike = itertools.count()
 
 
-def fingerprint(function: FunctionType, names: dict[str, FunctionType]) -> tuple[str, bool]:
+def fingerprint(function: FunctionType, names: Mapping[str, Callable[..., object]]) -> tuple[str, bool]:
     """The key of a function in which `names` stand for other functions, and whether other processes understand it.
 
     Examples
@@ -62,6 +67,37 @@ def known(thing: FunctionType | ModuleType | type) -> bool:
     """Whether a function, a module or a class belongs to what Numba knows by itself."""
     name = thing.__name__ if isinstance(thing, ModuleType) else thing.__module__
     return (name or "").partition(".")[0] in KNOWN
+
+
+def plain_of(value: object) -> FunctionType | None:
+    """The plain function that is to be compiled where a function calls `value`; None: it is not for us to compile.
+
+    What somebody else gave to `numba.njit` is compiled anew, too: their code may be of a time when its globals were
+    other ones, which Numba does not notice.
+    """
+    if isinstance(value, FunctionType):
+        return None if known(value) else value
+    if isinstance(value, ModuleType):  # which may make up what it is asked for
+        return None
+    inner, options = getattr(value, "py_func", None), getattr(value, "targetoptions", {})
+    if not isinstance(inner, FunctionType) or known(inner) or MADE in inner.__dict__:
+        return None
+    return inner if options.get("nopython") and getattr(value, "_can_compile", False) else None
+
+
+def attribute(module: ModuleType, name: str) -> object:
+    """What a module has by a name; `MISSING` if nothing. Some modules make it up when they are asked."""
+    if not makes_up(module) or (type(module) is ModuleType and name in module.__dict__):
+        return module.__dict__.get(name, MISSING)
+    try:
+        return getattr(module, name)
+    except Exception:  # whatever it is, compiled code will not have it
+        return MISSING
+
+
+def makes_up(module: ModuleType) -> bool:
+    """Whether attributes of a module may be made when they are asked for."""
+    return type(module) is not ModuleType or "__getattr__" in module.__dict__
 
 
 def names_of(code: CodeType) -> frozenset[str]:
@@ -137,6 +173,8 @@ class _Sum:
         self.value(function.__defaults__, frozenset())
         self.value(tuple(sorted((function.__kwdefaults__ or {}).items())), frozenset())
         names = names_of(code)
+        if names & BY_VALUE:
+            self.unlike()
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             self.add("closure", name)
             value = content(cell)
@@ -164,7 +202,7 @@ class _Sum:
             self.module(value, names)
         elif isinstance(value, (np.ndarray, np.generic)) and not value.dtype.hasobject:
             self.changeable = self.changeable or isinstance(value, np.ndarray)
-            self.add("array", repr(value.dtype.descr), repr((kind.__name__, value.shape, value.strides)))
+            self.add("array", repr(value.dtype), repr((kind.__name__, value.shape, value.strides)))
             self.add(value.tobytes())
         elif isinstance(value, np.dtype):
             self.add("dtype", repr(value))
@@ -184,6 +222,8 @@ class _Sum:
         elif isinstance(getattr(value, "py_func", None), FunctionType):  # compiled by somebody else
             self.add("compiled", repr(sorted(getattr(value, "targetoptions", {}).items())))
             self.function(value.py_func)  # type: ignore[attr-defined]
+            if plain_of(value) is None and MADE not in value.py_func.__dict__:  # type: ignore[attr-defined]
+                self.identity(value)  # it stays as it is, with what its globals were when it was compiled
         else:
             self.identity(value)
 
@@ -191,8 +231,9 @@ class _Sum:
         self.add("module", module.__name__)
         if known(module) or self.again(id(module), names):
             return
+        self.changeable = self.changeable or makes_up(module)
         for name in sorted(names):
-            value = module.__dict__.get(name, MISSING)
+            value = attribute(module, name)
             self.read.append((module.__dict__, name, value))
             if value is not MISSING:
                 self.add("attribute", name)
@@ -217,6 +258,11 @@ class _Sum:
         _kept[id(value)] = value
         self.add("object", str(id(value)))
         self.lasting = False
+
+    def unlike(self) -> None:
+        """Something that cannot be looked up: the key is another one each time."""
+        self.add("unlike", str(next(_unlike)))
+        self.lasting, self.changeable = False, True
 
 
 def known_callable(value: object) -> bool:

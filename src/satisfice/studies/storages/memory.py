@@ -166,7 +166,7 @@ class MemoryLedger(Ledger, Transaction):
         for number in [number for number in self._sessions if number > decisions + self._gone]:
             del self._sessions[number]
         self._latest_of = {session: number for number, session in sorted(self._sessions.items())}
-        for key in [key for key, ids in self._keys.items() if ids[-1] > decisions + self._gone]:
+        for key in [key for key, ids in self._keys.items() if not ids or ids[-1] > decisions + self._gone]:
             for number in self._keys.pop(key):
                 self._key_of.pop(number, None)
         columns = (self._id, self._nth, self._outcome, self._before, self._reward, self._told, self._at, self._after)
