@@ -246,11 +246,11 @@ def test_a_proof_is_bought_only_if_it_is_asked_for() -> None:
 
 
 def test_the_default_exchange() -> None:
-    # The largest cost; over the odds of the best mean, where these are below 1; one arm alone does not set it.
+    # The largest cost; over `m (1 + 2 m)` for a best mean below 1/2; one arm alone does not set it.
     for costs, means, unit in (
         ([1.0, 2.0, 4.0], [0.5, 0.6, 0.9], 4.0),
         ([1.0, 2.0, 400.0], [0.5, 0.6, 0.9], ALONE * 2.0),
-        ([0.02, 0.2], [0.007, 0.01], 0.2 * 99),
+        ([0.02, 0.2], [0.007, 0.01], 0.2 / (0.01 * 1.02)),
     ):
         pulls = [100_000] * len(costs)
         problem, state = setup(sf.BestReward(0.1), costs, pulls, [n * m for n, m in zip(pulls, means, strict=True)])

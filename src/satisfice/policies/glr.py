@@ -60,8 +60,8 @@ class GLR(Policy):
         on average, and runs that settle on a wrong arm are rarer.
     exchange : float
         What you would pay per decision to raise the success rate by 1 (from never to always). 0 (the default) stands
-        for the largest cost (at most ten times the second largest), over the odds of the best arm's success where these
-        are below 1.
+        for the largest cost (at most ten times the second largest), over `m (1 + 2 m)` where the best mean `m` is
+        below 1/2.
     sigma : float
         Standard deviation of the rewards where they are not known to lie within [0, 1] (Gaussian tests); 0 (the
         default) stands for that of the instance, or half the range of rewards that have one.
