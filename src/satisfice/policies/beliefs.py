@@ -216,9 +216,9 @@ def compare(problem: Problem, beliefs: Beliefs) -> tuple[int, int]:
 def unit_of(problem: Problem, beliefs: Beliefs) -> float:
     """The cost that is as bad as losing one unit of reward.
 
-    By default the largest cost, over `m (1 + 2 m)` where the best mean `m` is below 1/2: a success rate of 1% cannot fall
-    by more than 1%, so that this is what the largest cost buys. One arm alone does not set it: of the largest cost, at
-    most `ALONE` times the second largest counts.
+    By default the largest cost, over `m (1 + 2 m)` where the best mean `m` is below 1/2: a success rate of 1% cannot
+    fall by more than 1%, so that this is what the largest cost buys. One arm alone does not set it: of the largest
+    cost, at most `ALONE` times the second largest counts.
     """
     unit: float = problem.params.exchange
     if unit > 0.0:
