@@ -134,13 +134,13 @@ def test_beliefs_by_hand() -> None:
     weight, prior = learned(state)
     # Arms count by n / (n + 3), with means (s + 1) / (n + 2).
     shares, means = np.array([10 / 13, 0, 18 / 21]), np.array([9 / 12, 0.5, 18 / 20])
-    total = 8 + shares.sum()
-    mean, square = (4 + shares @ means) / total, (8 / 3 + shares @ means**2) / total
+    total = 4 + shares.sum()
+    mean, square = (2 + shares @ means) / total, (4 / 3 + shares @ means**2) / total
     assert prior == pytest.approx(mean)
     assert weight == pytest.approx(max(mean * (1 - mean) / (square - mean**2) - 1, 2.0))
     beliefs, leader = believe(problem, state)
     n, m = 10 + weight, (8 + weight * prior) / (10 + weight)
-    assert beliefs.pulls[0] == beliefs.flips[0] == pytest.approx(n)
+    assert (beliefs.pulls[0], beliefs.flips[0]) == (pytest.approx(n), pytest.approx(n))
     assert beliefs.mean[:2] == pytest.approx([m, prior])
     assert beliefs.variance[0] == pytest.approx(m * (1 - m) / (n + 1))
     assert beliefs.rank.tolist() == [2, 0, 1]
@@ -246,11 +246,11 @@ def test_a_proof_is_bought_only_if_it_is_asked_for() -> None:
 
 
 def test_the_default_exchange() -> None:
-    # The largest cost; over twice the best mean, where that is below 1; one arm alone does not set it.
+    # The largest cost; over `m (1 + 2 m)` for a best mean below 1/2; one arm alone does not set it.
     for costs, means, unit in (
         ([1.0, 2.0, 4.0], [0.5, 0.6, 0.9], 4.0),
         ([1.0, 2.0, 400.0], [0.5, 0.6, 0.9], ALONE * 2.0),
-        ([0.02, 0.2], [0.007, 0.01], 0.2 / (2 * 0.01)),
+        ([0.02, 0.2], [0.007, 0.01], 0.2 / (0.01 * 1.02)),
     ):
         pulls = [100_000] * len(costs)
         problem, state = setup(sf.BestReward(0.1), costs, pulls, [n * m for n, m in zip(pulls, means, strict=True)])
@@ -473,10 +473,11 @@ def test_the_unit_of_cost_does_not_matter() -> None:
 
 def test_an_exchange_rate_changes_what_a_proof_is_worth() -> None:
     # With a unit of reward worth 100 times the largest cost, dear pulls are almost free, so far more of them are spent
-    # on making sure that the cheap arm is good enough (0.73 against 0.722).
+    # on making sure that the cheap arm is good enough (0.73 against 0.722). In the median: a run
+    # with bad luck at the start plays the dear arm for good.
     instance = sf.Instance([0.1, 1.0], [0.73, 0.76])
-    result = sf.simulate(instance, sf.BestReward(0.05), [GLR(), GLR(exchange=100)], 20_000, runs=10, seed=0)
-    few, many = (r.pulls[:, 1].mean() for r in result.values())
+    result = sf.simulate(instance, sf.BestReward(0.05), [GLR(), GLR(exchange=100)], 20_000, runs=40, seed=0)
+    few, many = (np.median(r.pulls[:, 1]) for r in result.values())
     assert many > 10 * few
 
 

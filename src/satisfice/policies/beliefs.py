@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 # Imaginary arms of uniform means that the prior is learned from besides the real ones, and the fewest pulls it counts.
-IMAGINARY = 8.0
+IMAGINARY = 4.0
 LEAST = 2.0
 # So many arms are weighed as those that may set the threshold.
 RIVALS = 32
@@ -216,8 +216,9 @@ def compare(problem: Problem, beliefs: Beliefs) -> tuple[int, int]:
 def unit_of(problem: Problem, beliefs: Beliefs) -> float:
     """The cost that is as bad as losing one unit of reward.
 
-    By default the largest cost, over twice the best mean where that is less than 1: a success rate of 1% cannot fall by
-    more than 1%. One arm alone does not set it: of the largest cost, at most `ALONE` times the second largest counts.
+    By default the largest cost, over `m (1 + 2 m)` where the best mean `m` is below 1/2: a success rate of 1% cannot
+    fall by more than 1%, so that this is what the largest cost buys. One arm alone does not set it: of the largest
+    cost, at most `ALONE` times the second largest counts.
     """
     unit: float = problem.params.exchange
     if unit > 0.0:
@@ -226,7 +227,8 @@ def unit_of(problem: Problem, beliefs: Beliefs) -> float:
     if len(problem.costs) > 2 and problem.costs[-2] > 0.0:
         unit = min(unit, ALONE * problem.costs[-2])
     if noise(problem) <= 0.0:
-        unit /= min(1.0, 2.0 * beliefs.mean[beliefs.rank[0]])
+        best = beliefs.mean[beliefs.rank[0]]
+        unit /= min(1.0, best * (1.0 + 2.0 * best))
     return unit if unit > 0.0 else 1.0
 
 

@@ -28,7 +28,7 @@ from satisfice.statistics import kl
 
 # A lease of the arm that is being played, as a share of its pulls; one that buys evidence is smaller.
 CALM = 0.05
-GROWTH = 0.02
+GROWTH = 0.01
 # Even a pull without regret takes time; this keeps prices above 0.
 FREE = 1e-4
 # Beyond so many standard deviations an arm looks infeasible, and the evidence of all arms against it counts.
@@ -60,7 +60,8 @@ class GLR(Policy):
         on average, and runs that settle on a wrong arm are rarer.
     exchange : float
         What you would pay per decision to raise the success rate by 1 (from never to always). 0 (the default) stands
-        for the largest cost (at most ten times the second largest), over twice the best mean if that is less than 1.
+        for the largest cost (at most ten times the second largest), over `m (1 + 2 m)` where the best mean `m` is
+        below 1/2.
     sigma : float
         Standard deviation of the rewards where they are not known to lie within [0, 1] (Gaussian tests); 0 (the
         default) stands for that of the instance, or half the range of rewards that have one.
@@ -90,7 +91,7 @@ class GLR(Policy):
     id = "glr"
     settings = (BestReward, ReferenceArm, FixedThreshold)
     summary = "cheapest arm that likelihood ratio tests leave standing; buys evidence while it is worth its price"
-    version = 2
+    version = 3
     needs_horizon = False
     uses_squares = True
     retired = ("patience", "growth")
