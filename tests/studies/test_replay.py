@@ -149,7 +149,7 @@ def test_rows_without_a_reward_are_left_out(nothing: float | None) -> None:
 
 
 def test_a_replay_has_no_dates() -> None:
-    result = sf.replay("glr(proof=1)", uniform_log(12_000), setting=sf.BestReward(0.1))
+    result = sf.replay("glr(proof=1)", uniform_log(30_000), setting=sf.BestReward(0.1))
     assert "'small' was refuted by" in str(result.status) and "1970" not in str(result.status)
     assert result.status.to_dict()["verdict"]["refuted"][0]["at"] is None  # type: ignore[index]
 

@@ -21,6 +21,7 @@ from satisfice.studies.machine import Machine
 ARMS = {"small": 1.0, "large": 10.0}
 MEANS = {"code": {"small": 0.9, "large": 0.92}, "law": {"small": 0.3, "large": 0.9}}
 MEANS |= dict.fromkeys(("news", *(f"law {i}" for i in range(8))), MEANS["law"])
+MEANS |= {name: {"small": 0.6, "large": 0.9} for name in ("mail", *(f"mail {i}" for i in range(8)))}
 HOSTILE = [
     "'; DROP TABLE satisfice_decisions; --",
     "../../etc/passwd",
@@ -67,16 +68,24 @@ def test_a_segment_without_rewards_is_as_its_kin() -> None:
     kin = tuple(f"law {i}" for i in range(8))
     study = create_study("s", ARMS, sf.BestReward(0.1), segments=20, seed=1)
     play(study, 800, segments=kin)
-    looks = [
-        next(segment for segment in study.status().segments if segment.name == name).pulls["small"] for name in kin
-    ]
     study.ask(segment="news")
     news = study.status().segments[-1]
     assert (news.name, news.rewards, news.verdict.leader, news.follows) == ("news", 0, "large", True)
     assert "without a reward of its own yet" in news.sentence
-    play(study, 100, seed=2, segments=("news",))
-    # Those who came first had to look for themselves.
-    assert study.status().segments[-1].pulls["small"] <= 4 < max(looks), looks
+
+
+def test_a_segment_looks_less_where_its_kin_have_looked() -> None:
+    """In the median of six studies each: 4 pulls of the bad arm after its kin, and 44 alone. Had both one law, a
+    median four times the other would be seen in about one of ten; where they are so far apart, nearly always."""
+    kin = tuple(f"mail {i}" for i in range(8))
+    counts: dict[str, list[int]] = {"after": [], "alone": []}
+    for seed in range(6):
+        for how, first in (("after", 1600), ("alone", 0)):
+            study = create_study("s", ARMS, sf.BestReward(0.1), segments=20, seed=seed)
+            play(study, first, seed, kin)
+            play(study, 200, seed + 2, ("mail",))
+            counts[how].append(study.status().segments[-1].pulls["small"])
+    assert 4 * np.median(counts["after"]) < np.median(counts["alone"]), counts
 
 
 def test_what_is_borrowed_proves_nothing() -> None:
