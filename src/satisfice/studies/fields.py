@@ -31,6 +31,7 @@ class StudyFields:
 
     waiting: Waiting  # notes about what is outstanding
     looking: Looking | None = None  # notes about looks at arms that are passed over
+    watches = True  # whether every reward is watched for a change of its arm's; who only reads has no use for that
 
     def __init__(self, config: Config, whole: Self | None = None) -> None:
         self.config = config
@@ -131,10 +132,18 @@ class StudyFields:
         for k, i in enumerate(self.order):
             self.rank[i] = k
         self._state: State = new_state(config.policy, len(self.order))
-        if config.drift is not None:
+        if config.drift is not None and self.whole.watches:
             whole = min(FALSE_ALARM, 1.0 - config.confidence) / max(config.most_segments, 1)
             for i, arm in enumerate(self.arms):
                 arm.promise = whole * self.share(i)
+
+    def watch_nothing(self) -> Self:
+        """Count rewards from now on without watching them for changes, in a fraction of the time; answers with this."""
+        self.watches = False
+        for part in (self, *self.parts):
+            for arm in part.arms:
+                arm.promise = 0.0
+        return self
 
     @property
     def judged(self) -> list[int]:

@@ -47,6 +47,8 @@ def _row(values: tuple[Any, ...]) -> Row:
 class SQLView(View):
     """A study as a connection sees it."""
 
+    watches = False  # whether its machine looks out for changes of rewards
+
     def __init__(self, ledger: SQLLedger, link: Link, now: float) -> None:
         self.config, self.now = ledger.config, now
         self._ledger, self._link, self._study = ledger, link, ledger.study
@@ -79,7 +81,8 @@ class SQLView(View):
                         f"the state of the study {self.config.name!r} was written by a newer release of satisfice "
                         f"(format {data['format']}, this release knows {FORMAT}); upgrade satisfice to open it"
                     )
-                books = Books(Machine.from_dict(self.config, data), Seen(*rest))
+                machine = Machine.from_dict(self.config, data)
+                books = Books(machine if self.watches else machine.watch_nothing(), Seen(*rest))
                 tails = self._link.reads(self._ledger.tail(books))
                 books.catch_up(tails, locked=self._ledger.lite)
                 advance(books.machine, self)
@@ -87,7 +90,7 @@ class SQLView(View):
         entry = self._link.read(say.LAST_ENTRY, (self._study,))
         tokens = [self._link.read(statement, (self._study,)) for statement in say.LAST_TOKENS]
         try:
-            machine = fold(self.config, self)
+            machine = fold(self.config, self, watch=self.watches)
         except (InvalidStudy, LookupError, TypeError, ValueError) as error:
             raise StorageError(f"the log of the study {self.config.name!r} cannot be followed: {error}") from error
         seen = Seen(
@@ -191,6 +194,8 @@ class SQLView(View):
 
 class SQLTransaction(SQLView, Transaction):
     """A transaction over a connection that writes. Rows are written at once; the machine counts what needs the lock."""
+
+    watches = True
 
     def __init__(self, ledger: SQLLedger, link: Link, now: float, lock: bool) -> None:
         super().__init__(ledger, link, now)
