@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from satisfice.between import between, crossing, rate, stretched
 from satisfice.statistics import evidence, kl, meeting, penalty, settled
 
 Floats = NDArray[np.float64]
@@ -27,7 +28,8 @@ class Case(NamedTuple):
     means: Floats  # (arms,) mean reward; 0 before the first
     penalties: Floats  # (arms,) nats that looking at any time costs
     highs: Floats  # (arms,) mean reward if every reward that is still to come were 1; `means` has them as 0
-    high_penalties: Floats  # (arms,)
+    between: Floats  # (arms,) mean of X (1 - X): 0 where every reward is 0 or 1, or what they were is not known
+    rated: bool  # whether that is above 0 for any arm
     scale: float  # 1 - alpha
     reference: int  # the known reference arm; -1: none
     mu0: float  # the fixed threshold; nan: none
@@ -43,12 +45,13 @@ def make_case(
     mu0: float = math.nan,
     sigma: float = 0.0,
     pending: Ints | None = None,
+    squares: Floats | None = None,
 ) -> Case:
     """The case of these sums: pulls and total reward of every arm.
 
     `pending`: pulls whose rewards, within [0, 1], are still to come. They count as whatever speaks least for what is
     to be proved, so that it holds whichever rewards are late or never come: what is proved with the worst of them is
-    proved.
+    proved. `squares`: the sums of the squares of the rewards; without them, rewards within [0, 1] count as coin flips.
 
     Examples
     --------
@@ -57,21 +60,42 @@ def make_case(
     ([0.5, 0.0], [2.531, 0.0])
     """
     arms = len(costs)
-    weights, means, penalties = np.zeros(arms), np.zeros(arms), np.zeros(arms)
-    highs, high_penalties = means, penalties
+    weights, means, penalties, spread = np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms)
+    highs, rated = means, False
     for k in range(arms):
         n = float(pulls[k])
+        if squares is not None and sigma <= 0.0:
+            spread[k] = between(n, float(totals[k]), float(squares[k]))
+            rated = rated or spread[k] > 0.0
         if pending is not None:
             n += float(pending[k])
         m = float(totals[k]) / max(n, 1.0)
         weights[k], means[k], penalties[k] = settled(n, sigma), m, penalty(n, m, sigma)
     if pending is not None:
-        highs, high_penalties = np.zeros(arms), np.zeros(arms)
+        highs = means.copy()
         for k in range(arms):
-            n = float(pulls[k]) + float(pending[k])
-            m = (float(totals[k]) + float(pending[k])) / max(n, 1.0)
-            highs[k], high_penalties[k] = m, penalty(n, m, sigma)
-    return Case(costs, weights, means, penalties, highs, high_penalties, scale, reference, mu0, sigma)
+            late = float(pending[k])
+            if late > 0.0:
+                n = float(pulls[k]) + late
+                highs[k] = (float(totals[k]) + late) / n
+                spread[k] *= float(pulls[k]) / n
+                penalties[k] = due(n, means[k], highs[k], sigma)
+    return Case(costs, weights, means, penalties, highs, spread, rated, scale, reference, mu0, sigma)
+
+
+def due(n: float, m: float, end: float, sigma: float = 0.0) -> float:
+    """What looking at any time costs at most, if the mean is between `m` and `end`: least in the middle of [0, 1].
+
+    So, whichever rewards are still to come, `n kl(m, mu)` less this is at most what all of them will tell of a mean
+    `mu` from which they can only lead away.
+
+    Examples
+    --------
+    >>> due(10, 0.5, 0.9) == penalty(10, 0.9), due(10, 0.5, 0.5) == penalty(10, 0.5)
+    (True, True)
+    """
+    nats = penalty(n, m, sigma)
+    return nats if m == end else max(nats, penalty(n, end, sigma))
 
 
 def opponents(case: Case) -> tuple[int, int]:
@@ -109,7 +133,7 @@ def against(case: Case, i: int, j: int) -> float:
     """Nats, valid at any time, that speak against arm `i` (above 0: infeasible by opponent `j`) or for it (below 0).
 
     With probability at least `1 - d` they never exceed `log(1 / d)` in favour of the wrong side: this is the log of the
-    mixture martingale of both arms, at its smallest over the wrong side.
+    mixture martingale of both arms, at its smallest over the wrong side, or a lower bound of it.
 
     Examples
     --------
@@ -119,37 +143,71 @@ def against(case: Case, i: int, j: int) -> float:
     >>> round(against(case, 1, 0), 3)
     -22.626
     """
-    n_i, low, high = float(case.weights[i]), float(case.means[i]), float(case.highs[i])
+    low, high = float(case.means[i]), float(case.highs[i])
     if j == len(case.costs):
-        if n_i <= 0.0:
-            return 0.0
         if high < case.mu0:
-            return max(n_i * kl(high, case.mu0, case.sigma) - float(case.high_penalties[i]), 0.0)
+            return max(_alone(case, i, high, low), 0.0)
         if low >= case.mu0:
-            return -max(n_i * kl(low, case.mu0, case.sigma) - float(case.penalties[i]), 0.0)
+            return -max(_alone(case, i, low, high), 0.0)
         return 0.0
-    n_j, least, most = float(case.weights[j]), float(case.means[j]), float(case.highs[j])
+    least, most = float(case.means[j]), float(case.highs[j])
     if high < case.scale * least:
-        lost = float(case.high_penalties[i]) + float(case.penalties[j])
-        return max(evidence(n_i, high, n_j, least, case.scale, case.sigma) - lost, 0.0)
+        return max(_both(case, i, high, low, j, least, most), 0.0)
     if low >= case.scale * most:
-        lost = float(case.penalties[i]) + float(case.high_penalties[j])
-        return -max(evidence(n_i, low, n_j, most, case.scale, case.sigma) - lost, 0.0)
+        return -max(_both(case, i, low, high, j, most, least), 0.0)
     return 0.0
 
 
-def pair(n_i: float, total_i: float, n_j: float, total_j: float, scale: float, sigma: float = 0.0) -> float:
-    """`against` for two arms, from plain numbers: pulls and total reward of each.
+def _alone(case: Case, i: int, m: float, end: float) -> float:
+    """Nats against the fixed threshold, of an arm whose mean is `m`, or between that and `end`."""
+    n, lost = float(case.weights[i]), float(case.penalties[i])
+    if n <= 0.0:
+        return 0.0
+    d = float(case.between[i])
+    if d > 0.0:
+        p, price = stretched(m, d, case.mu0)
+        return n * (kl(p, case.mu0) - price) - due(n, p, p + (end - m))
+    return n * kl(m, case.mu0, case.sigma) - lost
+
+
+def _both(case: Case, i: int, m_i: float, end_i: float, j: int, m_j: float, end_j: float) -> float:
+    """Nats against `mu_i = scale mu_j` and all beyond, of two arms with these means, or between them and the ends."""
+    n_i, n_j, scale = float(case.weights[i]), float(case.weights[j]), case.scale
+    lost = float(case.penalties[i]) + float(case.penalties[j])
+    if case.rated:
+        d_i, d_j = float(case.between[i]), float(case.between[j])
+        if d_i > 0.0 or d_j > 0.0:
+            # For any two ways to stretch it is proved; these are the best for the means at which the arms meet.
+            x = crossing(n_i, m_i, d_i, n_j, m_j, d_j, scale)
+            p_i, price_i = stretched(m_i, d_i, scale * x)
+            p_j, price_j = stretched(m_j, d_j, x)
+            lost = due(n_i, p_i, p_i + (end_i - m_i)) + due(n_j, p_j, p_j + (end_j - m_j))
+            return evidence(n_i, p_i, n_j, p_j, scale) - n_i * price_i - n_j * price_j - lost
+    return evidence(n_i, m_i, n_j, m_j, scale, case.sigma) - lost
+
+
+def pair(
+    n_i: float,
+    total_i: float,
+    n_j: float,
+    total_j: float,
+    scale: float,
+    sigma: float = 0.0,
+    squares: tuple[float, float] | None = None,
+) -> float:
+    """`against` for two arms, from plain numbers: pulls and total reward of each, and the sums of squares.
 
     Examples
     --------
-    >>> round(pair(100, 50, 100, 90, scale=0.9), 3)
-    8.673
+    >>> round(pair(100, 50, 100, 90, scale=0.9), 3), round(pair(100, 50, 100, 90, scale=0.9, squares=(30, 82)), 3)
+    (8.673, 22.556)
     """
-    return against(make_case(np.zeros(2), np.array([n_i, n_j]), np.array([total_i, total_j]), scale, sigma=sigma), 0, 1)
+    known = None if squares is None else np.array(squares)
+    sums = np.array([n_i, n_j]), np.array([total_i, total_j])
+    return against(make_case(np.zeros(2), *sums, scale, sigma=sigma, squares=known), 0, 1)
 
 
-def fixed(n: float, total: float, mu0: float, sigma: float = 0.0) -> float:
+def fixed(n: float, total: float, mu0: float, sigma: float = 0.0, squares: float | None = None) -> float:
     """`against` for one arm and a fixed threshold, from plain numbers.
 
     Examples
@@ -157,20 +215,24 @@ def fixed(n: float, total: float, mu0: float, sigma: float = 0.0) -> float:
     >>> round(fixed(4, 20, mu0=6, sigma=1.0), 6)  # 4^2 / (4 + 1) pulls count: 3.2 / 2 - log(5) / 2
     0.795281
     """
-    return against(make_case(np.zeros(1), np.array([n]), np.array([total]), 1.0, -1, mu0, sigma), 0, 1)
+    known = None if squares is None else np.array([squares])
+    return against(make_case(np.zeros(1), np.array([n]), np.array([total]), 1.0, -1, mu0, sigma, None, known), 0, 1)
 
 
 def nat_price(case: Case, i: int, j: int, prices: Floats, played: int) -> tuple[float, int]:
     """The price of one more nat about the pair, and the arm that sells it: not the one that is `played` if the other
     can; an arm without pulls sells first."""
-    m_i = float(case.means[i])
+    m_i, d_i = float(case.means[i]), float(case.between[i])
     if j == len(case.costs):
-        return float(prices[i]) / max(kl(m_i, case.mu0, case.sigma), 1e-9), i
-    n_i, n_j, m_j = float(case.weights[i]), float(case.weights[j]), float(case.means[j])
+        return float(prices[i]) / max(rate(m_i, d_i, case.mu0, case.sigma), 1e-9), i
+    n_i, n_j, m_j, d_j = float(case.weights[i]), float(case.weights[j]), float(case.means[j]), float(case.between[j])
     if n_i <= 0.0 or n_j <= 0.0:
         empty = i if n_i <= 0.0 else j
         return float(prices[empty]), empty
-    x = meeting(n_i, m_i, n_j, m_j, case.scale, case.sigma)
-    own = float(prices[i]) / max(kl(m_i, case.scale * x, case.sigma), 1e-9)
-    other = float(prices[j]) / max(kl(m_j, x, case.sigma), 1e-9)
+    if d_i > 0.0 or d_j > 0.0:
+        x = crossing(n_i, m_i, d_i, n_j, m_j, d_j, case.scale)
+    else:
+        x = meeting(n_i, m_i, n_j, m_j, case.scale, case.sigma)
+    own = float(prices[i]) / max(rate(m_i, d_i, case.scale * x, case.sigma), 1e-9)
+    other = float(prices[j]) / max(rate(m_j, d_j, x, case.sigma), 1e-9)
     return (own, i) if j == played or (i != played and own <= other) else (other, j)

@@ -2,12 +2,15 @@
 
 The GLR policy calls them compiled; a study and its status call them as they are, whichever policy chose the arms.
 
-For a pair of arms, `n_i kl(m_i, mu_i) + n_j kl(m_j, mu_j) <= log(1 / d) + penalty_i + penalty_j` holds at all times
-together with probability at least `1 - d` (the product of two mixture martingales and Ville's inequality, see
-`satisfice.statistics`). What is said of two arms, either way, can be wrong only where this fails: one event for each
-pair of arms, for each arm and the known reference arm, or for each arm and the fixed threshold. If the `d` of all these
-events add up to at most `delta`, everything that is ever said here is right with probability at least `1 - delta`, at
-whatever times one looks. `levels` holds `log(1 / d)`, the nats that a comparison needs.
+For the true means of a pair of arms, `log M_i(mu_i) + log M_j(mu_j) <= log(1 / d)` holds at all times together with
+probability at least `1 - d`, by Ville's inequality: each `M` is a mixture supermartingale that starts at 1, and so is
+the product of two. For rewards of 0 and 1, `log M(mu) = n kl(m, mu) - penalty` (`satisfice.statistics`); for others
+within [0, 1] it is at least that, and more where they vary less (`satisfice.between`). Something is said of two arms
+where `log M_i + log M_j` reaches `log(1 / d)` at all means that contradict it. So what is said of them, either way, can
+be wrong only where the inequality fails at the true means: one event for each pair of arms, for each arm and the known
+reference arm, or for each arm and the fixed threshold. If the `d` of all these events add up to at most `delta`,
+everything that is ever said here is right with probability at least `1 - delta`, at whatever times one looks. `levels`
+holds `log(1 / d)`, the nats that a comparison needs.
 
 Arms are in ascending order of cost, a known reference arm last. The number of arms, as the opponent of an arm, stands
 for the fixed threshold.
@@ -22,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from satisfice import bets
+from satisfice.between import rate
 from satisfice.cases import Case, Floats, Ints, against, fixed, make_case, nat_price, opponents, opposing, pair
 from satisfice.statistics import interval
 
@@ -192,9 +196,15 @@ def refuter(case: Case, levels: Floats, i: int, rivals: Ints) -> int:
             # One that the arm keeps up with by its mean cannot refute it; nor can one that could not if its mean were
             # certain: a divergence is at most the squared gap over the variance.
             bar = case.scale * float(case.means[j])
-            variance = case.sigma * case.sigma if case.sigma > 0.0 else bar * (1.0 - bar)
-            if high >= bar or n * (bar - high) * (bar - high) < enough * variance:
+            if high >= bar:
                 continue
+            if case.between[i] > 0.0:
+                if n * rate(high, float(case.between[i]), bar) < enough:
+                    continue
+            else:
+                variance = case.sigma * case.sigma if case.sigma > 0.0 else bar * (1.0 - bar)
+                if n * (bar - high) * (bar - high) < enough * variance:
+                    continue
         if against(case, i, j) >= enough:
             return int(j)
     return -1
