@@ -235,6 +235,7 @@ def _state(evidence: Evidence, setting: Setting, choice: int, sure: float, confi
             1.0 - setting.alpha,
             reference,
             mu0,
+            squares=evidence.squares[order],
         )
         certain = bool((evidence.cost_errors == 0).all())
         found = proofs.judge(case, proofs.equal_levels(case, 1.0 - confidence)).certified

@@ -91,7 +91,7 @@ class GLR(Policy):
     id = "glr"
     settings = (BestReward, ReferenceArm, FixedThreshold)
     summary = "cheapest arm that likelihood ratio tests leave standing; buys evidence while it is worth its price"
-    version = 3
+    version = 4
     needs_horizon = False
     uses_squares = True
     retired = ("patience", "growth")
@@ -217,8 +217,8 @@ def towards_a_proof(problem: Problem, state: State, beliefs: Beliefs, leader: in
 
 def case_of(problem: Problem, state: State) -> Case:
     """The sums in `state`, ready for `satisfice.proofs`; `problem` is one of the GLR policy."""
-    scale = 1.0 - problem.alpha
-    return make_case(problem.costs, state.pulls, state.totals, scale, problem.reference, problem.mu0, noise(problem))
+    against = 1.0 - problem.alpha, problem.reference, problem.mu0, noise(problem)
+    return make_case(problem.costs, state.pulls, state.totals, *against, None, state.squares)
 
 
 def proved_arm(problem: Problem, state: State) -> int:

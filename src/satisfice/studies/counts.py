@@ -93,6 +93,8 @@ class Counts:
     # Which one it is of the arms that came later and those that began anew, from 1; 0: it was there from the beginning.
     born: int = 0
     squares: int = 0  # sum of the squares of its rewards, in units of units
+    sure_squares: int = 0
+    old_squares: int = 0
 
     def squares_of(self, pulls: float, total: float) -> float:
         """The sum of the squares of so many rewards, if they vary as those of the arm do compared with coin flips."""
@@ -120,6 +122,11 @@ class Counts:
         return self.total - self.old_total
 
     @property
+    def sum_squares(self) -> int:
+        """The sum of their squares, in units of units."""
+        return self.squares - self.old_squares
+
+    @property
     def outstanding(self) -> int:
         """Decisions since then without a reward yet."""
         return self.pending - (self.old_asked - self.old_pulls - self.old_dropped)
@@ -138,9 +145,9 @@ class Counts:
         """Rewards of decisions up to this one are of another time."""
         self.changed, self.born = decisions, born
         self.old_asked, self.old_pulls = self.asked, self.pulls
-        self.old_dropped, self.old_total = self.dropped, self.total
+        self.old_dropped, self.old_total, self.old_squares = self.dropped, self.total, self.squares
         self.head_pulls, self.head_total = head_pulls, head_total
-        self.sure_pulls = self.sure_total = 0
+        self.sure_pulls = self.sure_total = self.sure_squares = 0
         self.__post_init__()
 
     def __post_init__(self) -> None:

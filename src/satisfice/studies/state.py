@@ -17,7 +17,7 @@ from satisfice.studies.records import Asked, Entry, Outcome, Reason, Row, in_con
 from satisfice.studies.watching import notes_of, restore
 
 # The format of `StudyState.to_dict`.
-FORMAT = 3
+FORMAT = 4
 # The reasons that are pulls of the lease.
 OF_LEASE = (Reason.LEASE, Reason.INTERIM, Reason.EXTRA)
 
@@ -99,6 +99,7 @@ class StudyState(StudyEvents):
         if number <= record.changed:
             record.old_pulls += 1
             record.old_total += new
+            record.old_squares += new * new
         self.waiting.told(arm, number)
         if number == frontier.last + 1 and frontier.read == self.decisions and not frontier.ahead:  # nearly always
             frontier.count(record, number, new)
@@ -146,6 +147,7 @@ class StudyState(StudyEvents):
             if entry.id <= arm.changed:
                 arm.old_pulls += old is None
                 arm.old_total += new - (old or 0)
+                arm.old_squares += new * new - (old or 0) * (old or 0)
             if self._groups and entry.control is not None:
                 group = self.control if entry.control else self.treated
                 group.pulls += old is None
