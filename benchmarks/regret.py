@@ -1,7 +1,7 @@
 """Summed regret of GLR against every policy of the paper: prints the tables, writes a picture and the numbers.
 
-    python benchmarks/regret.py [--runs 100] [--quick] [--alone] [--part grid|unseen|...|speed] [--cells toy]
-                                [--out results/regret]
+    python benchmarks/regret.py [--runs 100] [--rival-runs 20] [--quick] [--alone]
+                                [--part grid|unseen|...|speed] [--cells toy] [--out results/regret]
 
 The grid (subsidized best reward): MovieLens and Goodreads with alpha 0.05 to 0.45 at T = 5,000,000, the toy family
 with alpha 0.2 at T = 500,000, every llm-routing instance with alpha 0.05, 0.1 and 0.2 at T = 200,000 and costs divided
@@ -100,14 +100,16 @@ def gather(part: str, args: argparse.Namespace) -> tuple[list[Cell], dict[str, d
         for k, cell in enumerate(cells):
             tell(f"{part}: {policy}, cell {k + 1} of {len(cells)}, {time.monotonic() - begin:.0f} s so far")
             row = known.setdefault(cell.name, {})
-            if policy != "glr" and policy in row and row[policy][3] == args.runs:
+            runs = args.runs if policy == "glr" else args.rival_runs or args.runs
+            if policy != "glr" and policy in row and row[policy][3] == runs:
                 kept += 1
             else:
-                row[policy] = measure(cell, policy, args.runs)
+                row[policy] = measure(cell, policy, runs)
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(json.dumps(known, indent=1) + "\n")
     tell("")
-    print(f"{part}: {args.runs} runs of each policy in {len(cells)} cells, {time.monotonic() - begin:.0f} s")
+    print(f"{part}: {args.runs} runs of glr, {args.rival_runs or args.runs} of each rival, in {len(cells)} cells, "
+          f"{time.monotonic() - begin:.0f} s")  # fmt: skip
     if kept:
         print(f"{kept} numbers of other policies are from {file}; delete it to measure them again")
     return cells, {name: {policy: Score(*score) for policy, score in row.items()} for name, row in known.items()}
@@ -218,6 +220,7 @@ def speed() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Summed regret of GLR against every policy of the paper.")
     parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--rival-runs", type=int, default=0, help="of the other policies; as many as --runs by default")
     parser.add_argument("--part", choices=[*PARTS, "speed"], action="append", help="all parts by default")
     parser.add_argument("--cells", default="", help="only those whose names contain this text")
     parser.add_argument("--alone", action="store_true", help="GLR against its first generation, no other policy")
@@ -225,7 +228,7 @@ def main() -> None:
     parser.add_argument("--out", default="results/regret", help="where the numbers and pictures go (a file prefix)")
     args = parser.parse_args()
     if args.quick:
-        args.runs, args.out = 5, f"{args.out}-quick"
+        args.runs, args.rival_runs, args.out = 5, 5, f"{args.out}-quick"
     for part in args.part or [*PARTS, "speed"]:
         if part == "speed":
             speed()
