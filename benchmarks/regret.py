@@ -7,9 +7,9 @@ The grid (subsidized best reward): MovieLens and Goodreads with alpha 0.05 to 0.
 with alpha 0.2 at T = 500,000, every llm-routing instance with alpha 0.05, 0.1 and 0.2 at T = 200,000 and costs divided
 by the largest. Unseen: 60 random instances; families of low conversion, 100 arms, costs of 1 : 1,000, horizons of 500
 to 100,000,000, near-ties, ratings (`families.py`). What the first generation of the rule lost in each cell is on record
-(`glr_1.json`); with `--alone` nothing else is compared. Known reference arm:
-the grids of the paper's Figures 1. Fixed threshold: 50 random instances with close gaps. Speed: one MovieLens run. GLR
-has its defaults everywhere.
+(`glr_1.json`); with `--alone` nothing else is compared. Known reference arm: the grids of the paper's Figures 1. Fixed
+threshold: 50 random instances with close gaps. Speed: one MovieLens run, and one decision with up to 1,000 arms. GLR has
+its defaults everywhere.
 
 With `--cells` only those whose names contain a text are run: a few seconds for a look at some of them. Cells that are
 in the file of numbers already are not run again, except those of GLR. Two cores need about half an hour,
@@ -46,6 +46,7 @@ from families import (
 )
 from satisfice.plots import look, pretty, style
 from satisfice.policies import get_policy
+from satisfice.policies.contract import make_problem, new_state
 from satisfice.simulation.checkpoints import even_times
 from satisfice.simulation.job import Job
 
@@ -217,6 +218,21 @@ def speed() -> None:
         print(f"  alpha {alpha:<5g}{' '.join(f'{ms:7.2f}' for ms in rounds)}")
 
 
+def decisions() -> None:
+    """Processor time of one decision in plain Python by the number of arms, half of which look infeasible."""
+    print("one decision of glr in plain Python, ms")
+    for arms in (10, 100, 1000):
+        policy = sf.GLR()
+        problem = make_problem(policy, sf.BestReward(0.1), np.arange(1, arms + 1) / arms, np.arange(arms), 10**6, True)
+        state = new_state(policy, arms)
+        state.pulls[:] = 30
+        state.totals[:] = state.squares[:] = np.where(np.arange(arms) < arms // 2, 15, 24)
+        begin, rounds = time.process_time(), 3000 // arms
+        for _ in range(rounds):
+            policy.decide(problem, state, 30 * arms, np.random.default_rng(0))
+        print(f"  {arms:5d} arms {(time.process_time() - begin) / rounds * 1e3:8.2f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Summed regret of GLR against every policy of the paper.")
     parser.add_argument("--runs", type=int, default=100)
@@ -232,6 +248,7 @@ def main() -> None:
     for part in args.part or [*PARTS, "speed"]:
         if part == "speed":
             speed()
+            decisions()
             continue
         if args.alone:
             PARTS[part] = (PARTS[part][0], (), PARTS[part][2])
