@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -199,7 +199,7 @@ def plain_watch(memory: Watch) -> list[list[float]]:
     True
     """
     (head,), *parts = memory
-    return [list(astuple(head)), *map(list, parts)]
+    return [[getattr(head, name) for name in Head.__match_args__], *map(list, parts)]
 
 
 def watch(memory: Watch, pulls: int, total: float, stamp: float, delta: float) -> bool:

@@ -90,8 +90,9 @@ def learned(state: State) -> tuple[float, float]:
     """
     weight, first, second = IMAGINARY, IMAGINARY / 2.0, IMAGINARY / 3.0
     for k in range(len(state.pulls)):
-        share = state.pulls[k] / (state.pulls[k] + 3.0)
-        m = (state.totals[k] + 1.0) / (state.pulls[k] + 2.0)
+        n = float(state.pulls[k])  # numbers of arrays take plain code several times as long
+        share = n / (n + 3.0)
+        m = (float(state.totals[k]) + 1.0) / (n + 2.0)
         weight += share
         first += share * m
         second += share * m * m
@@ -109,15 +110,16 @@ def estimate(problem: Problem, state: State, beliefs: Beliefs) -> None:
         weight, prior = learned(state)
     pulls, flips, mean, variance = beliefs.pulls, beliefs.flips, beliefs.mean, beliefs.variance
     for k in range(arms):
-        n = state.pulls[k] + weight
-        m = (state.totals[k] + weight * prior) / n
+        seen, total, squares = float(state.pulls[k]), float(state.totals[k]), float(state.squares[k])
+        n = seen + weight
+        m = (total + weight * prior) / n
         pulls[k], mean[k] = n, m
         if sigma > 0.0:
             flips[k], variance[k] = n, sigma * sigma / n
         else:
             # Squares that cannot be, or are not kept, count as those of coin flips.
-            kept = state.totals[k] * state.totals[k] <= state.squares[k] * state.pulls[k] * (1.0 + 1e-9)
-            square = (state.squares[k] if kept else state.totals[k]) + weight * prior
+            kept = total * total <= squares * seen * (1.0 + 1e-9)
+            square = (squares if kept else total) + weight * prior
             v = min(max(square / n - m * m, 1e-12), m * (1.0 - m))
             flips[k], variance[k] = n * m * (1.0 - m) / v, v / (n + 1.0)
     mean[arms] = problem.mu0
@@ -131,20 +133,21 @@ def estimate(problem: Problem, state: State, beliefs: Beliefs) -> None:
 def root(problem: Problem, beliefs: Beliefs, i: int, j: int) -> float:
     """Signed root `sqrt(2 Z)` of the evidence: by how many standard deviations arm `i` misses what `j` sets."""
     sigma, scale = noise(problem), 1.0 - problem.alpha
-    flips, mean = beliefs.flips, beliefs.mean
+    n, m = float(beliefs.flips[i]), float(beliefs.mean[i])
     if j == len(problem.costs):
-        z, bar = flips[i] * kl(mean[i], problem.mu0, sigma), problem.mu0
+        z, bar = n * kl(m, problem.mu0, sigma), problem.mu0
     else:
-        z, bar = evidence(flips[i], mean[i], flips[j], mean[j], scale, sigma), scale * mean[j]
+        theirs = float(beliefs.mean[j])
+        z, bar = evidence(n, m, float(beliefs.flips[j]), theirs, scale, sigma), scale * theirs
     u = math.sqrt(2.0 * min(z, 1e6))
-    return u if mean[i] < bar else -u
+    return u if m < bar else -u
 
 
 @inline
 def loss(problem: Problem, beliefs: Beliefs, i: int, j: int, u: float) -> float:
     """The expected shortfall of one pull of arm `i` below what `j` sets; `u` is their `root`."""
     scale = 1.0 - problem.alpha
-    return math.sqrt(beliefs.variance[i] + scale * scale * beliefs.variance[j]) * excess(u)
+    return math.sqrt(float(beliefs.variance[i]) + scale * scale * float(beliefs.variance[j])) * excess(u)
 
 
 class Joint(NamedTuple):
@@ -164,20 +167,22 @@ def together(problem: Problem, beliefs: Beliefs, i: int) -> Joint:
     """
     sigma, scale = noise(problem), 1.0 - problem.alpha
     flips, mean, rank = beliefs.flips, beliefs.mean, beliefs.rank
+    own, m = float(flips[i]), float(mean[i])
     n, total, x, movers = 0.0, 0.0, 0.0, 0
     if problem.reference >= 0:
-        n, total, movers = flips[problem.reference], flips[problem.reference] * mean[problem.reference], 1
+        n = float(flips[problem.reference])
+        total, movers = n * float(mean[problem.reference]), 1
     while problem.reference < 0 and movers < len(rank) and (movers == 0 or mean[rank[movers]] > x):
         j = rank[movers]
-        n += flips[j]
-        total += flips[j] * mean[j]
+        n += float(flips[j])
+        total += float(flips[j]) * float(mean[j])
         movers += 1
-        x = meeting(flips[i], mean[i], n, total / n, scale, sigma)
-    x = meeting(flips[i], mean[i], n, total / n, scale, sigma)
-    nats = flips[i] * kl(mean[i], scale * x, sigma)
+        x = meeting(own, m, n, total / n, scale, sigma)
+    x = meeting(own, m, n, total / n, scale, sigma)
+    nats = own * kl(m, scale * x, sigma)
     for r in range(movers):
         j = problem.reference if problem.reference >= 0 else rank[r]
-        nats += flips[j] * kl(mean[j], x, sigma)
+        nats += float(flips[j]) * kl(float(mean[j]), x, sigma)
     return Joint(nats, x, movers)
 
 
@@ -193,9 +198,10 @@ def compare(problem: Problem, beliefs: Beliefs) -> tuple[int, int]:
     top, star = first, -1
     if last - first > 1:
         top, most = beliefs.rank[0], 0.0
+        best, doubt = float(beliefs.mean[top]), float(beliefs.variance[top])
         for j in range(arms):
-            spread = math.sqrt(beliefs.variance[j] + beliefs.variance[top])
-            gain = spread * excess((beliefs.mean[j] - beliefs.mean[top]) / spread)
+            spread = math.sqrt(float(beliefs.variance[j]) + doubt)
+            gain = spread * excess((float(beliefs.mean[j]) - best) / spread)
             if j != top and gain > most:
                 star, most = j, gain
     for k in range(arms):

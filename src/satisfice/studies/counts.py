@@ -13,7 +13,8 @@ from functools import lru_cache
 
 from satisfice.changes import Change, Watch, feed_each, new_watch
 
-UNIT = 1 << 80
+BITS = 80
+UNIT = 1 << BITS
 UNITS = UNIT * UNIT  # of squares
 # The share of the allowed error that is kept for arms that come later.
 LATER = 0.05
@@ -29,6 +30,17 @@ def units(value: float) -> int:
     True
     """
     return round(value * UNIT)
+
+
+def fields_of(record: Counts | Progress | Group) -> list[object]:
+    """The counts of a record as plain data, in their order.
+
+    Examples
+    --------
+    >>> fields_of(Group(asked=3))
+    [3, 0, 0, 0, 0, 0]
+    """
+    return [getattr(record, name) for name in record.__match_args__]
 
 
 def share_of(born: int) -> float:
@@ -86,12 +98,12 @@ class Counts:
 
     def squares_of(self, pulls: float, total: float) -> float:
         """The sum of the squares of so many rewards, if they vary as those of the arm do compared with coin flips."""
-        least = total * total / max(pulls, 1.0)
-        if not self.pulls:
+        if self.squares == self.total << BITS:  # they are coin flips, or there are none
             return total
         n, sum_, squares = self.pulls, self.total / UNIT, self.squares / UNITS
         flips = sum_ - sum_ * sum_ / n
         share = min(max((squares - sum_ * sum_ / n) / flips, 0.0), 1.0) if flips > 1e-12 else 1.0
+        least = total * total / max(pulls, 1.0)
         return least + share * max(total - least, 0.0)
 
     @property

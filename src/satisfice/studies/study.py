@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # Overdue decisions are expired this many at a time, so that no single `ask` pays for a long pause.
 EXPIRE_AT_ONCE = 256
-TOLD_IT = Outcome.TOLD  # looking a member up takes time
+TOLD_IT = str(Outcome.TOLD)  # looking a member up takes time, and storages take plain text as it is
 
 
 class Study(StudyChanger):

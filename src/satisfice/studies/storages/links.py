@@ -8,6 +8,7 @@ import time
 import weakref
 from collections.abc import Sequence
 from io import FileIO
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -167,8 +168,8 @@ class SQLiteLink(Link):
         done = 0
         for size in AT_ONCE:
             while len(rows) - done >= size:
-                values = [value for row in rows[done : done + size] for value in row]
-                self.connection.execute(INSERT[kind, size], values)
+                values = chain.from_iterable(rows[done : done + size])
+                self.connection.execute(INSERT[kind, size], tuple(values))
                 done += size
 
     def commit(self) -> None:
