@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+import satisfice as sf
 from satisfice.between import between, crossing, rate, stretched
 from satisfice.cases import against, due, fixed, make_case, pair
 from satisfice.policies.compiled import compile_native
@@ -241,6 +242,17 @@ def test_compiled_as_plain() -> None:
             for j in range(3):
                 if i != j:
                     assert fast(compiled, i, j) == pytest.approx(against(case, i, j), rel=1e-9, abs=1e-9)
+
+
+def test_a_rule_that_buys_a_proof_compiled_as_plain() -> None:
+    """Ratings of three arms: the same pulls, of all that there are."""
+    values = [0.0, 0.25, 0.5, 0.75, 1.0]
+    shares = [[0.05, 0.3, 0.5, 0.1, 0.05], [0.0, 0.1, 0.2, 0.5, 0.2], [0.0, 0.05, 0.2, 0.55, 0.2]]
+    ratings = sf.Instance(costs=[1.0, 2.0, 4.0], means=None, reward="categorical", values=values, probabilities=shares)
+    policy, setting = sf.GLR(proof=0.1), sf.BestReward(0.1)
+    runs = [sf.simulate(ratings, setting, policy, 3_000, runs=3, seed=2, compiled=way) for way in (True, False)]
+    pulls = [next(iter(found.values())).pulls for found in runs]
+    assert (pulls[0] == pulls[1]).all()
 
 
 def test_nobody_who_could_refute_is_passed_over() -> None:
