@@ -241,6 +241,30 @@ def test_after_an_alarm_other_arms_count_as_fifty_rewards_for_the_rule(tmp_path:
         assert again._ledger.look(lambda view: view.machine).state.pulls.tolist() == state.pulls.tolist()
 
 
+def test_a_rule_that_buys_proofs_does_not_buy_them_again_after_an_alarm() -> None:
+    """What is proved of the arms that have not changed stays proved; the rule, which counts what the proof counts, goes
+    on to serve the arm that is. With the others as fifty rewards it bought the proof again, by hundreds of decisions
+    for arms that the status called refuted."""
+    study = create_study("s", ARMS, sf.BestReward(0.1), "glr(proof=0.05)", seed=1, confidence=0.95)
+    rng, means = np.random.default_rng(3), {"mini": 0.7, "mid": 0.6, "max": 0.9}
+    for arm, count in (("mini", 800), ("mid", 800), ("max", 2_000)):
+        study.record_many([(arm, float(rng.random() < means[arm])) for _ in range(count)])
+    assert (study.verdict().state, study.verdict().leader) == ("certified", "max")
+    for _ in range(2):  # up to the alarm, and for a proof since then
+        study.record_many([("mid", float(rng.random() < 0.2)) for _ in range(90)])
+        decision = study.ask()
+        study.tell(decision.id, 1.0)
+    served = []
+    for _ in range(300):
+        decision = study.ask()
+        study.tell(decision.id, float(rng.random() < {**means, "mid": 0.2}[decision.arm]))
+        served.append((decision.arm, study.verdict().state))
+    proved = [arm for arm, state in served if state == "certified"]
+    assert [drift.arm for drift in study.status().drifts] == ["mid"]
+    assert len(proved) > 200 and proved.count("max") > 0.9 * len(proved)
+    assert study.check().agrees
+
+
 def test_an_alarm_of_an_older_release_is_read_as_it_was() -> None:
     """Its event said nothing of other arms, and the rule counted eight rewards since the change."""
     study = create_study("s", ARMS, sf.BestReward(0.1), seed=1)
