@@ -75,9 +75,10 @@ class DiskCache:
     between processes that may both write it, and knows a function by its source file.
     """
 
-    def __init__(self, folder: Path, key: str, current: Callable[[], bool] = lambda: True) -> None:
-        """`current` says whether the function is still the one of the key, which it got before it is compiled."""
-        self.cache_path = str(folder)
+    def __init__(self, folder: Path | None, key: str, current: Callable[[], bool] = lambda: True) -> None:
+        """Without a folder nothing is kept. `current` is asked after each compilation whether the function is still
+        the one of the key, which it got before."""
+        self.cache_path = str(folder or "")
         self.current = current
         self.folder = folder
         self.key = key
@@ -90,10 +91,13 @@ class DiskCache:
 
     def flush(self) -> None:
         """Forget what is kept of this function."""
-        for file in self.folder.glob(f"{self.key}-*"):
+        for file in () if self.folder is None else self.folder.glob(f"{self.key}-*"):
             file.unlink(missing_ok=True)
 
-    def _file(self, terms: tuple[str, ...]) -> Path:
+    def _file(self, terms: tuple[str, ...]) -> Path | None:
+        """Where the code is kept; None: it is not. The type of a function that is handed over has its address in it."""
+        if self.folder is None or " at 0x" in terms[0]:
+            return None
         return self.folder / f"{self.key}-{hashlib.sha256(repr(terms).encode()).hexdigest()[:16]}.nbc"
 
     def load_overload(self, signature: Any, context: Any) -> Any:
@@ -102,8 +106,11 @@ class DiskCache:
 
         context.refresh()
         terms = _terms(signature, context.codegen())
+        file = self._file(terms)
+        if file is None:
+            return None
         try:
-            with self._file(terms).open("rb") as stream:
+            with file.open("rb") as stream:
                 entry = os.fstat(stream.fileno())
                 if hasattr(os, "getuid") and (entry.st_uid != os.getuid() or entry.st_mode & 0o022):
                     return None
@@ -119,15 +126,16 @@ class DiskCache:
         """Keep the compiled code for a signature. Many processes may do so at once: the last one is kept."""
         from numba.core import serialize
 
+        terms = _terms(signature, result.codegen)
+        file = self._file(terms)
         if (
             not self.current()
+            or file is None
             or result.library.has_dynamic_globals
             or any(not part.can_cache for part in result.lifted)
         ):
             return
         dumps: Any = serialize.dumps
-        terms = _terms(signature, result.codegen)
-        file = self._file(terms)
         draft = file.with_suffix(f".{uuid.uuid4().hex[:16]}")
         try:
             descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -140,6 +148,21 @@ class DiskCache:
 
 def _terms(signature: Any, codegen: Any) -> tuple[str, ...]:
     """What compiled code depends on besides its key: types of the arguments, the processor, checks of bounds."""
-    from numba.core import config
+    from numba.core import config, sigutils
 
-    return repr(signature), repr(codegen.magic_tuple()), repr(vars(config)["BOUNDSCHECK"])
+    normalize: Any = sigutils.normalize_signature
+    arguments, result = normalize(signature)
+    types = ", ".join(map(_spelled, arguments))
+    return types, repr(result), repr(codegen.magic_tuple()), repr(vars(config)["BOUNDSCHECK"])
+
+
+def _spelled(kind: Any) -> str:
+    """A type of Numba's, with the fields of named tuples: its own word for one says their types alone."""
+    from numba.core import types
+
+    if not isinstance(kind, types.BaseTuple):
+        return repr(kind)
+    cls, names = getattr(kind, "instance_class", tuple), getattr(kind, "fields", ())
+    parts: Any = kind
+    inside = ", ".join(map(_spelled, parts))
+    return f"{cls.__module__}.{cls.__qualname__}[{', '.join(names)}]({inside})"
