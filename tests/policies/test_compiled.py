@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import satisfice as sf
 from satisfice.errors import InvalidPolicy
 from satisfice.policies import get_policy
-from satisfice.policies.cache import cache_dir, private
+from satisfice.policies.cache import _hold, cache_dir, private
 from satisfice.policies.compiled import compile_native, dispatcher, link, uncounted
 from satisfice.policies.contract import Policy, Problem, State, registered, registry
 from satisfice.policies.fingerprint import fingerprint
@@ -284,7 +284,7 @@ def test_what_changes_between_its_key_and_its_compilation_is_not_kept(
     scope["TABLE"][0] = 5
     assert made(1) == 5
     folder = cache_dir()
-    assert folder is not None and not list(folder.iterdir())
+    assert folder is not None and not list(folder.glob("*.nbc"))
     scope["TABLE"][0] = 3  # as it was for the key
     assert dispatcher(scope["rule"])(1) == 3
 
@@ -503,13 +503,59 @@ class TestFolder:
         )
         assert python(script, tmp_path) == "0.25 0\n"
         assert python(script, tmp_path) == "0.25 1\n"
-        (file,) = (tmp_path / "compiled").iterdir()
+        (file,) = (tmp_path / "compiled").glob("*.nbc")
         assert file.stat().st_mode & 0o777 == 0o600
         file.chmod(0o666)
         assert python(script, tmp_path) == "0.25 0\n"
         file.write_bytes(file.read_bytes()[:100])  # cut short by a full disk
         assert python(script, tmp_path) == "0.25 0\n"
         assert python(script, tmp_path) == "0.25 1\n"
+
+
+def test_one_process_compiles_and_the_others_wait_for_it(tmp_path: Path) -> None:
+    script = (
+        "import numpy as np\nfrom satisfice.policies.compiled import dispatcher\n"
+        "def rule(x):\n    return np.sort(np.full(3, x)).sum()\n"
+        "function = dispatcher(rule)\nprint('ready', flush=True)\ninput()\n"
+        "print(function(2.0), sum(function.stats.cache_hits.values()), flush=True)"
+    )
+    (tmp_path / "same.py").write_text(script)
+    environment = os.environ | {
+        "SATISFICE_CACHE": str(tmp_path),
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path]),
+    }
+    command = [sys.executable, "-c", "import same"]
+    together = [
+        subprocess.Popen(command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for _ in range(3)
+    ]
+    assert {process.stdout.readline() for process in together if process.stdout} == {"ready\n"}
+    for process in together:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+    assert sorted(process.communicate()[0] for process in together) == ["6.0 0\n", "6.0 1\n", "6.0 1\n"]
+
+
+def test_a_process_that_does_not_go_on_is_not_waited_for_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("fcntl")
+    monkeypatch.setattr("satisfice.policies.cache.PATIENCE", 0.1)
+    code = (
+        "from pathlib import Path\nimport sys\nfrom satisfice.policies.cache import _hold\n"
+        "print(_hold(Path(sys.argv[1])) is not None, flush=True)\ninput()"
+    )
+    wanted = str(tmp_path / "code.nbc")
+    with subprocess.Popen(
+        [sys.executable, "-c", code, wanted], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None and other.stdin is not None and other.stdout.readline() == "True\n"
+        assert _hold(Path(wanted)) is None
+        assert _hold(tmp_path / "another.nbc") is not None
+        other.kill()
+        other.wait()
+    assert _hold(Path(wanted)) is not None
 
 
 def test_without_a_folder_rules_are_compiled_all_the_same(tmp_path: Path) -> None:

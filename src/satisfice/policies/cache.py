@@ -12,10 +12,21 @@ import pickle
 import stat
 import sys
 import tempfile
+import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+try:
+    import fcntl
+except ImportError:  # no such locks on Windows: two processes may both compile a rule
+    fcntl = None  # type: ignore[assignment]
+
+# How long to wait for another process that compiles the same, and between two looks whether it is done, in seconds.
+PATIENCE, PAUSE = 120.0, 0.02
 
 
 def cache_dir() -> Path | None:
@@ -122,6 +133,22 @@ class DiskCache:
         except Exception:  # cut short, or of another time: it is compiled and written anew
             return None
 
+    @contextmanager
+    def alone(self, signature: Any, codegen: Any) -> Iterator[None]:
+        """While this is held, other processes that want the same code wait, and then find it in the folder.
+
+        They wait for `PATIENCE` at most: a process may have been stopped. One that is killed holds nothing. A function
+        is held before those that it calls, so that no two processes wait for one another.
+        """
+        file = self._file(_terms(signature, codegen))
+        held = None if file is None or fcntl is None or file.exists() else _hold(file)
+        try:
+            yield
+        finally:
+            if held is not None:
+                descriptor, place = held
+                fcntl.lockf(descriptor, fcntl.LOCK_UN, 1, place)
+
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep the compiled code for a signature. Many processes may do so at once: the last one is kept."""
         from numba.core import serialize
@@ -144,6 +171,30 @@ class DiskCache:
             draft.replace(file)
         except OSError:  # a full disk: nothing is kept
             draft.unlink(missing_ok=True)
+
+
+def _hold(file: Path) -> tuple[int, int] | None:
+    """Lock one byte of a file that all processes have open; which one depends on the code that is wanted."""
+    place = int.from_bytes(hashlib.sha256(file.name.encode()).digest()[:7], "little")
+    until = time.monotonic() + PATIENCE
+    try:
+        descriptor = _opened(file.parent)
+        while True:
+            try:
+                fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+                return descriptor, place
+            except (BlockingIOError, PermissionError):
+                if time.monotonic() > until:
+                    return None
+                time.sleep(PAUSE)
+    except OSError:  # a file system without locks
+        return None
+
+
+@cache
+def _opened(folder: Path) -> int:
+    """The file of locks, open for as long as the process lives: closing it would give up every lock of the process."""
+    return os.open(folder / "locks", os.O_RDWR | os.O_CREAT, 0o600)
 
 
 def _terms(signature: Any, codegen: Any) -> tuple[str, ...]:

@@ -168,6 +168,7 @@ def _dispatcher(
             return False
 
         made._cache = DiskCache(cache_dir() if lasting else None, key, current)
+        _once_for_all_processes(made)
         _dispatchers[key] = made
     return _dispatchers[key]
 
@@ -193,6 +194,17 @@ def _once_for_all_numbers(made: Any) -> None:
             return as_it_is(args, kws)
 
     made.get_call_template = get_call_template
+
+
+def _once_for_all_processes(made: Any) -> None:
+    """Compile where no other process does: that one's code is waited for, and loaded."""
+    as_it_is = made.compile
+
+    def compile(signature: Any) -> Any:
+        with made._cache.alone(signature, made.targetctx.codegen()):
+            return as_it_is(signature)
+
+    made.compile = compile
 
 
 def _has_blocks_of_python(function: FunctionType) -> bool:
