@@ -13,7 +13,8 @@ from satisfice.errors import InvalidPolicy
 from satisfice.policies import get_policy
 from satisfice.policies.compiled import dispatcher
 from satisfice.policies.contract import SWEEP, Problem, State, arrange, make_problem, new_state
-from satisfice.policies.ts_cs import ARM, PLAN, TSCS
+from satisfice.policies.ts_cs import TSCS
+from satisfice.policies.ts_intervals import ARM, PLAN
 from satisfice.simulation.engine import compiled_run, plain_run
 from satisfice.simulation.world import make_world
 from stats import reject

@@ -24,7 +24,7 @@ Ints = NDArray[np.int64]
 # Imaginary arms of uniform means that the prior is learned from besides the real ones, and the fewest pulls it counts.
 IMAGINARY = 4.0
 LEAST = 2.0
-# So many arms are weighed as those that may set the threshold.
+# So many arms are weighed as those that may set the threshold, and speak together against one that seems infeasible.
 RIVALS = 32
 # So many times the second largest cost the largest one counts at most, when it stands for one unit of reward.
 ALONE = 10.0
@@ -163,7 +163,8 @@ def together(problem: Problem, beliefs: Beliefs, i: int) -> Joint:
     """The smallest `n_i kl(m_i, s x) + sum over j with m_j > x of n_j kl(m_j, x)`, with `s = 1 - alpha`.
 
     For arm `i` to be feasible after all, every arm above `x` must have been lucky. Arms are added by mean, the largest
-    first; where several are to have the mean `x`, their rewards count as those of one arm.
+    first; where several are to have the mean `x`, their rewards count as those of one arm. No more than `RIVALS` speak,
+    so that a decision takes time in proportion to the number of arms (but for sorting them).
     """
     sigma, scale = noise(problem), 1.0 - problem.alpha
     flips, mean, rank = beliefs.flips, beliefs.mean, beliefs.rank
@@ -172,7 +173,7 @@ def together(problem: Problem, beliefs: Beliefs, i: int) -> Joint:
     if problem.reference >= 0:
         n = float(flips[problem.reference])
         total, movers = n * float(mean[problem.reference]), 1
-    while problem.reference < 0 and movers < len(rank) and (movers == 0 or mean[rank[movers]] > x):
+    while problem.reference < 0 and movers < min(len(rank), RIVALS) and (movers == 0 or mean[rank[movers]] > x):
         j = rank[movers]
         n += float(flips[j])
         total += float(flips[j]) * float(mean[j])

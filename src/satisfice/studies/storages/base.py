@@ -58,6 +58,17 @@ class View(ABC):
     def chains(self) -> Iterator[tuple[Asked, list[Entry]]]:
         """Every decision with all its entries, in order: what an audit reads."""
 
+    def size(self, through: int) -> tuple[int, int]:
+        """How many rows of the log are about decisions up to `through`, and how many of these have a subject. Rows are
+        only added and names only erased: where both are what they were, nothing has changed."""
+        rows = names = 0
+        for asked, entries in self.chains():
+            if asked.id > through:
+                break
+            rows += 1 + len(entries)
+            names += asked.subject is not None
+        return rows, names
+
     @abstractmethod
     def events(self, until: int | None = None, after: int = 0) -> Iterator[Event]:
         """The events in order, after `seq` = `after` and up to `until`."""
