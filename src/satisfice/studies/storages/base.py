@@ -12,6 +12,7 @@ from satisfice.studies.config import Config
 from satisfice.studies.machine import Machine
 from satisfice.studies.records import MACHINE_EVENTS, Asked, Decision, Entry, Event, Reason, Row, made
 from satisfice.studies.series import Point
+from satisfice.words import as_float
 
 T = TypeVar("T")
 OF_LEASE = str(Reason.LEASE)
@@ -155,7 +156,7 @@ def time_of(clock: Callable[[], float] | None, own: float) -> float:
     """The time of a caller's clock, if it has one that works, else the storage's own."""
     if clock is None:
         return own
-    now = float(clock())
+    now = as_float(clock())
     return now if math.isfinite(now) else own
 
 
