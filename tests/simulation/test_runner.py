@@ -11,13 +11,14 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numba
 import numpy as np
 import psutil
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from numba import typeof
 
 import satisfice as sf
 from satisfice.errors import InvalidPolicy, InvalidRun, NoFeasibleArm
@@ -79,10 +80,12 @@ def test_every_pull_is_made_and_counted(
 
 
 def test_one_arm_is_no_reason_to_compile_again() -> None:
+    type_of: Any = numba.typeof
+
     def kinds(costs: list[float]) -> list[str]:
         instance = sf.Instance(costs, [0.5] * len(costs))
         job = Job(get_policy("etc-cs"), instance, sf.BestReward(0.1), horizon=9, seed=0, checkpoints=np.array([9]))
-        return [str(typeof(thing)) for thing in (job.problem, job.world, job.order, job.gaps)]
+        return [str(type_of(thing)) for thing in (job.problem, job.world, job.order, job.gaps)]
 
     assert kinds([1.0]) == kinds([1.0, 2.0, 3.0])
 
