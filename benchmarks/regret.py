@@ -8,7 +8,7 @@ with alpha 0.2 at T = 500,000, every llm-routing instance with alpha 0.05, 0.1 a
 by the largest. Unseen: 60 random instances; families of low conversion, 100 arms, costs of 1 : 1,000, horizons of 500
 to 100,000,000, near-ties, ratings (`families.py`). What the first generation of the rule lost in each cell is on record
 (`glr_1.json`); with `--alone` nothing else is compared. Known reference arm: the grids of the paper's Figures 1. Fixed
-threshold: 50 random instances with close gaps. Speed: one MovieLens run, and one decision with up to 1,000 arms. GLR has
+threshold: 50 random instances with close gaps. Speed: one MovieLens run, one decision with up to 1,000 arms. GLR has
 its defaults everywhere.
 
 With `--cells` only those whose names contain a text are run: a few seconds for a look at some of them. Cells that are

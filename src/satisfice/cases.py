@@ -63,13 +63,13 @@ def make_case(
     weights, means, penalties, spread = np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms)
     highs, rated = means, False
     for k in range(arms):
-        n = float(pulls[k])
-        if squares is not None and sigma <= 0.0:
-            spread[k] = between(n, float(totals[k]), float(squares[k]))
+        n, total = float(pulls[k]), float(totals[k])
+        if squares is not None and sigma <= 0.0 and squares[k] < total:
+            spread[k] = between(n, total, float(squares[k]))
             rated = rated or spread[k] > 0.0
         if pending is not None:
             n += float(pending[k])
-        m = float(totals[k]) / max(n, 1.0)
+        m = total / max(n, 1.0)
         weights[k], means[k], penalties[k] = settled(n, sigma), m, penalty(n, m, sigma)
     if pending is not None:
         highs = means.copy()

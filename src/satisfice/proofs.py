@@ -187,7 +187,7 @@ def refuter(case: Case, levels: Floats, i: int, rivals: Ints) -> int:
     >>> [refuter(case, np.full(3, 5.0), i, np.arange(3)) for i in range(3)]
     [1, -1, -1]
     """
-    arms, high, n = len(case.costs), float(case.highs[i]), float(case.weights[i])
+    arms, high, n, d = len(case.costs), float(case.highs[i]), float(case.weights[i]), float(case.between[i])
     for j in rivals:
         if j == i:
             continue
@@ -196,15 +196,11 @@ def refuter(case: Case, levels: Floats, i: int, rivals: Ints) -> int:
             # One that the arm keeps up with by its mean cannot refute it; nor can one that could not if its mean were
             # certain: a divergence is at most the squared gap over the variance.
             bar = case.scale * float(case.means[j])
-            if high >= bar:
+            if high >= bar or (d > 0.0 and n * rate(high, d, bar) < enough):
                 continue
-            if case.between[i] > 0.0:
-                if n * rate(high, float(case.between[i]), bar) < enough:
-                    continue
-            else:
-                variance = case.sigma * case.sigma if case.sigma > 0.0 else bar * (1.0 - bar)
-                if n * (bar - high) * (bar - high) < enough * variance:
-                    continue
+            variance = case.sigma * case.sigma if case.sigma > 0.0 else bar * (1.0 - bar)
+            if d == 0.0 and n * (bar - high) * (bar - high) < enough * variance:
+                continue
         if against(case, i, j) >= enough:
             return int(j)
     return -1

@@ -247,17 +247,17 @@ def appraise(problem: Problem, beliefs: Beliefs, unit: float) -> None:
     # The chance that arm k is optimal: it is feasible and no cheaper arm is, as if these were independent.
     unsettled, chance, paid = 1.0, 0.0, 0.0
     for k in range(arms):
-        cost = problem.costs[k] / unit
-        price[k] = beliefs.short[k] + max(chance * cost - paid, 0.0)
-        chance += unsettled * feasible[k]
-        paid += unsettled * feasible[k] * cost
-        unsettled *= 1.0 - feasible[k]
+        cost, good = float(problem.costs[k]) / unit, float(feasible[k])
+        price[k] = float(beliefs.short[k]) + max(chance * cost - paid, 0.0)
+        chance += unsettled * good
+        paid += unsettled * good * cost
+        unsettled *= 1.0 - good
     # Passing over the last arm of a fixed threshold leaves nothing that is good enough: that counts as one unit.
-    after = problem.costs[-1] / unit + (0.0 if math.isnan(problem.mu0) else 1.0)
+    after = float(problem.costs[-1]) / unit + (0.0 if math.isnan(problem.mu0) else 1.0)
     for k in range(arms - 1, -1, -1):
-        cost = problem.costs[k] / unit
+        cost, good = float(problem.costs[k]) / unit, float(feasible[k])
         saving[k] = max(after - cost, 0.0)
-        after = feasible[k] * cost + (1.0 - feasible[k]) * after
+        after = good * cost + (1.0 - good) * after
 
 
 @inline

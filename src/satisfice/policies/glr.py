@@ -77,10 +77,11 @@ class GLR(Policy):
     -----
     Proved: with probability at least `1 - delta`, no arm that `satisfice.proofs` calls certified or refuted is called
     so wrongly, at any time whatsoever, for rewards within [0, 1] or Gaussian ones of standard deviation `sigma`, by
-    Ville's inequality for the mixture martingale of two arms (Robbins, 1970; Kaufmann and Koolen, 2021) and a union
-    over all pairs of arms. The mean that sets the threshold must be at least 0 (`1 - alpha` times a negative one is out
-    of its own reach). Only measured, in benchmarks/regret.py and benchmarks/reliability.py: the regret, and how rarely
-    the arm that is settled on without a certificate is a costly mistake.
+    Ville's inequality for the mixture martingale of two arms (Robbins, 1970; Kaufmann and Koolen, 2021; for rewards
+    that are not 0 or 1 see `satisfice.between`) and a union over all pairs of arms. The mean that sets the threshold
+    must be at least 0 (`1 - alpha` times a negative one is out of its own reach). Only measured, in
+    benchmarks/regret.py and benchmarks/reliability.py: the regret, and how rarely the arm that is settled on without a
+    certificate is a costly mistake.
 
     See also: `PECS`, whose regret is bounded; `docs/glr.md`, which explains the rule with pictures.
     """

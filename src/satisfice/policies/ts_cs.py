@@ -3,63 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from satisfice.arrays import record
-from satisfice.policies.beta import tail_bound, tail_draw
-from satisfice.policies.compiled import uncounted
+from satisfice.policies.beta import inner_draw, log_density, normal_spread, tail_draw
+from satisfice.policies.compiled import inline, uncounted
 from satisfice.policies.contract import SWEEP, Lease, Policy, Problem, State
+from satisfice.policies.ts_intervals import (
+    ARM,
+    LIMIT,
+    PLAN,
+    PLAN_SIZE,
+    UNKNOWN,
+    Floats,
+    Plan,
+    Table,
+    add_up,
+    make_room,
+    renew,
+    sort,
+    sure,
+    tune,
+)
 from satisfice.problem import BestReward
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 NEVER = 1 << 62
-# An arm that would leave its interval more often than this gets the interval [0, 1] instead.
-OPEN = 0.75
-# More successes or failures than there will ever be.
-LIMIT = 1e18
-# Keeps levels that are made of each other apart by more than rounding.
-NUDGE = 1.0 - 1e-12
-
-
-class Arm:
-    """What the rule remembers of an arm: a record in `state.floats`."""
-
-    excess: float  # successes minus the sum of the rewards: 0 while all rewards are 0 or 1
-    won: float  # S
-    lost: float  # F
-    lo: float  # the arm's interval
-    hi: float
-    below: float  # bounds on the probability of a sample below `lo`, above `hi`
-    above: float
-    won_min: float  # the S and F for which these bounds hold
-    won_max: float
-    lost_min: float
-    lost_max: float
-    reach: float  # sum over the arms up to this one of -log(1 - below - above)
-    theta: float  # the sample of this step, -1 when it has not been drawn
-    pulls: float  # what `won` and `lost` were made of
-    total: float
-
-
-class Plan:
-    """What it remembers besides: the record in `state.ints`, and the place on the line of `settle` behind the arms."""
-
-    tune: int  # the time at which intervals are chosen next
-    sure: int  # the sure arm, -1 when there is none
-    left: int  # the number of steps before the next one in which a sample may lie outside its interval
-    start: int  # pulls of the sure arm when it was leased
-    leased: int  # and for how many; 0 after a lease of another arm
-    point: int  # 1 when that lease ends where it does because of `left`
-
-
-ARM, PLAN = record(Arm), record(Plan)
-PLAN_SIZE = len(PLAN)  # a memory that is larger than needed does no harm
-Table = Sequence[Arm]
 
 
 @dataclass(frozen=True)
@@ -80,12 +51,13 @@ class TSCS(Policy):
     that hold for some time ahead do, and an event that is too many is undone (`beta.tail_draw`). In a step
     with a sample outside its interval, or without a sure arm, the samples are drawn one by one, those known
     to lie inside conditionally on that, until the choice is clear (`choose`). How good the intervals are
-    (`tune`) decides how fast this is, and nothing else.
+    (`ts_intervals.tune`) decides how fast this is, and nothing else.
     """
 
     id = "ts-cs"
     settings = (BestReward,)
     summary = "cheapest arm whose posterior sample reaches (1 - alpha) x the largest sample"
+    version = 2
     needs_horizon = False
     bounded_only = True
 
@@ -94,6 +66,7 @@ class TSCS(Policy):
 
     @staticmethod
     @uncounted
+    @inline
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
         if t < len(problem.costs):
             return SWEEP, 1
@@ -110,6 +83,7 @@ class TSCS(Policy):
 
     @staticmethod
     @uncounted
+    @inline
     def learn(problem: Problem, state: State, arm: int, pulls: int, total: float, rng: np.random.Generator) -> None:
         whole = math.floor(total)
         if whole < total:
@@ -117,6 +91,7 @@ class TSCS(Policy):
             state.floats[:-1].view(ARM)[arm].excess += whole + success - total
 
 
+@inline
 def catch_up(problem: Problem, state: State, plan: Plan, table: Table, t: int, rng: np.random.Generator) -> bool:
     """Take in what happened since the last decision; False if some bounds do not hold, which must wait for one step."""
     scale = 1.0 - problem.alpha
@@ -135,35 +110,57 @@ def catch_up(problem: Problem, state: State, plan: Plan, table: Table, t: int, r
         renew(table)
     tuning = t >= plan.tune
     if tuning:
+        make_room(table)
         tune(table, problem.costs, scale)
         plan.tune = t + 32 + len(problem.costs) + t // 64
     # Nothing done: a second decision from the same state, which must not repeat the first.
     if tuning or not held or done <= 0:
         add_up(table)
         plan.sure = sure(table, problem.costs, scale)
+        sort(plan, table)
         plan.left, state.floats[-1] = settle(rng.standard_exponential(), table[-1].reach)
     return True
 
 
+@inline
 def special_step(problem: Problem, state: State, plan: Plan, table: Table, rng: np.random.Generator) -> int:
     """The arm of a step without a sure arm, or with a sample that may lie outside its interval."""
     length = table[-1].reach
     special = plan.sure < 0
-    for k in range(len(table)):
-        table[k].theta = -1.0
+    least, most = table[plan.top].lo, table[int(table[0].rank)].hi
+    plan.drawn = 0
     if plan.left == 0:
         k = 0
         place = state.floats[-1]
         while place < length:
             while table[k].reach <= place:
                 k += 1
-            table[k].theta = outside(table, k, rng)
-            special = special or table[k].theta >= 0.0
+            theta = outside(table, k, rng)
+            if theta >= 0.0:
+                special = True
+                note(plan, table, k, theta)
+                least, most = max(least, theta), max(most, theta)
             place = table[k].reach + rng.standard_exponential()
         plan.left, state.floats[-1] = settle(place, length)
-    return choose(table, problem.costs, 1.0 - problem.alpha, rng) if special else plan.sure
+    if not special:
+        return plan.sure
+    if 0.0 <= table[plan.top].theta < table[plan.top].lo:
+        least = largest(table)
+    arm = choose(plan, table, problem.costs, 1.0 - problem.alpha, least, most, rng)
+    for i in range(plan.drawn):
+        table[int(table[i].drawn)].theta = -1.0
+    return arm
 
 
+@inline
+def note(plan: Plan, table: Table, k: int, theta: float) -> None:
+    """Keep the sample of an arm for the rest of this step."""
+    table[k].theta = theta
+    table[plan.drawn].drawn = k
+    plan.drawn += 1
+
+
+@inline
 def lease(problem: Problem, state: State, plan: Plan, table: Table, t: int) -> int:
     """Lease the sure arm for as long as the bounds hold, no tuning is due and all samples lie inside."""
     b = plan.sure
@@ -175,6 +172,7 @@ def lease(problem: Problem, state: State, plan: Plan, table: Table, t: int) -> i
     return pulls
 
 
+@inline
 def count(table: Table, pulls: Ints, totals: Floats, wait: bool) -> bool:
     """Bring S and F up to date; False if bounds do not hold for some.
 
@@ -192,58 +190,8 @@ def count(table: Table, pulls: Ints, totals: Floats, wait: bool) -> bool:
                 table[k].below = -1.0
             table[k].pulls, table[k].total = pulls[k], totals[k]
             table[k].won, table[k].lost = won, lost
+            table[k].shift_below = table[k].shift_above = table[k].spread = UNKNOWN
     return held
-
-
-def renew(table: Table) -> None:
-    """Renew the bounds that `count` marked."""
-    for k in range(len(table)):
-        if table[k].below < 0.0:
-            confine(table, k, table[k].lo, table[k].hi)
-
-
-def slack(n: float) -> float:
-    """How many more successes or failures a bound allows for, so that it need not be renewed at every pull."""
-    return math.floor(math.sqrt(n) / 4.0)
-
-
-def escape(S: float, F: float, h: float) -> float:
-    """A bound on the probability of a sample above `h`, for up to `slack` more successes and any more failures."""
-    if h >= 1.0:
-        return 0.0
-    S += slack(S + F)
-    return min(tail_bound(S, F, h), 1.0) if h * (S + F + 2.0) >= S + 1.0 else 1.0
-
-
-def above(table: Table, k: int, hi: float) -> float:
-    """A bound on the probability of a sample of an arm above `hi`, for some time ahead."""
-    return escape(table[k].won, table[k].lost, hi)
-
-
-def below(table: Table, k: int, lo: float) -> float:
-    """A bound on the probability of a sample of an arm below `lo`, for some time ahead."""
-    return escape(table[k].lost, table[k].won, 1.0 - lo)
-
-
-def confine(table: Table, k: int, lo: float, hi: float) -> None:
-    """Give an arm the interval [lo, hi], or [0, 1] if it would leave that one too often."""
-    outside_lo, outside_hi = below(table, k, lo), above(table, k, hi)
-    if outside_lo + outside_hi > OPEN:
-        lo, hi, outside_lo, outside_hi = 0.0, 1.0, 0.0, 0.0
-    won, lost = table[k].won, table[k].lost
-    room = slack(won + lost)
-    table[k].lo, table[k].below = lo, outside_lo
-    table[k].hi, table[k].above = hi, outside_hi
-    table[k].won_min, table[k].lost_max = (won, lost + room) if lo > 0.0 else (0.0, LIMIT)
-    table[k].lost_min, table[k].won_max = (lost, won + room) if hi < 1.0 else (0.0, LIMIT)
-
-
-def add_up(table: Table) -> None:
-    """Lay the arms of one step out on a line, an arm's share being -log(1 - BELOW - ABOVE)."""
-    total = 0.0
-    for k in range(len(table)):
-        total -= math.log1p(-table[k].below - table[k].above)
-        table[k].reach = total
 
 
 def settle(place: float, length: float) -> tuple[int, float]:
@@ -254,169 +202,103 @@ def settle(place: float, length: float) -> tuple[int, float]:
     return int(steps), place - steps * length
 
 
+@inline
 def outside(table: Table, k: int, rng: np.random.Generator) -> float:
     """Draw the sample of an arm that may lie outside its interval; -1 if it lies inside after all."""
-    won, lost = table[k].won, table[k].lost
-    if table[k].above > 0.0 and rng.random() * (table[k].below + table[k].above) < table[k].above:
-        return tail_draw(won, lost, table[k].won_max, table[k].lost_min, table[k].hi, rng)
-    theta = tail_draw(lost, won, table[k].lost_max, table[k].won_min, 1.0 - table[k].lo, rng)
+    arm = table[k]
+    won, lost = arm.won, arm.lost
+    if arm.above > 0.0 and rng.random() * (arm.below + arm.above) < arm.above:
+        if arm.shift_above == UNKNOWN:
+            arm.shift_above = shift(won, lost, arm.won_max, arm.lost_min, arm.hi)
+        return tail_draw(won, lost, arm.hi, arm.rate_above, arm.rise_above, arm.shift_above, rng)
+    if arm.shift_below == UNKNOWN:
+        arm.shift_below = shift(lost, won, arm.lost_max, arm.won_min, 1.0 - arm.lo)
+    theta = tail_draw(lost, won, 1.0 - arm.lo, arm.rate_below, arm.rise_below, arm.shift_below, rng)
     return 1.0 - theta if theta >= 0.0 else -1.0
 
 
-def draw(table: Table, k: int, rng: np.random.Generator) -> float:
+def shift(S: float, F: float, most: float, least: float, h: float) -> float:
+    """How much lower the log density is at `h` than the one that bounds it."""
+    return min(log_density(S, F, h) - log_density(most, least, h), 0.0) if most > S or least < F else 0.0
+
+
+@inline
+def draw(plan: Plan, table: Table, k: int, rng: np.random.Generator) -> float:
     """Draw the sample of an arm that is known to lie inside its interval."""
-    while True:
-        theta = rng.beta(table[k].won + 1.0, table[k].lost + 1.0)
-        if table[k].lo <= theta <= table[k].hi:
-            table[k].theta = theta
-            return float(theta)
+    arm = table[k]
+    if arm.spread == UNKNOWN:
+        arm.spread = normal_spread(arm.won, arm.lost, arm.lo, arm.hi)
+    theta = inner_draw(arm.won, arm.lost, arm.lo, arm.hi, arm.spread, rng)
+    note(plan, table, k, theta)
+    return theta
 
 
-def choose(table: Table, costs: Floats, scale: float, rng: np.random.Generator) -> int:
-    """The cheapest feasible arm, drawing no more samples than it takes to know it."""
-    arms = len(costs)
-    least = 0.0  # the largest sample is at least this
-    for k in range(arms):
+def largest(table: Table) -> float:
+    """The largest sample is at least this."""
+    least = 0.0
+    for k in range(len(table)):
         least = max(least, table[k].lo if table[k].theta < 0.0 else table[k].theta)
+    return least
+
+
+@inline
+def choose(
+    plan: Plan, table: Table, costs: Floats, scale: float, least: float, most: float, rng: np.random.Generator
+) -> int:
+    """The cheapest feasible arm, drawing no more samples than it takes to know it.
+
+    The largest sample is known to be at least `least` and at most `most`."""
+    arms = len(costs)
     first = 0
     while True:
         end = first + 1
         while end < arms and costs[end] == costs[first]:
             end += 1
-        if end == first + 1 and table[first].lo >= scale * least and reaches(table, first, scale):
-            return first
         best = -1
-        for k in range(first, end):
-            if table[k].theta < 0.0 and table[k].hi >= scale * least:
-                least = max(least, draw(table, k, rng))
-            if table[k].theta >= scale * least and (best < 0 or table[k].theta > table[best].theta):
-                best = k
+        if end == first + 1:
+            best = first
+        else:
+            for k in range(first, end):
+                if table[k].theta < 0.0 and table[k].hi >= scale * least:
+                    least = max(least, draw(plan, table, k, rng))
+                if table[k].theta >= scale * least and (best < 0 or table[k].theta > table[best].theta):
+                    best = k
         if best >= 0:
-            for k in range(arms):
-                if table[k].theta < 0.0 and scale * table[k].hi > table[best].theta:
-                    least = max(least, draw(table, k, rng))
-                    if scale * least > table[best].theta:
-                        break
-            if table[best].theta >= scale * least:
+            drawn = table[best].theta >= 0.0
+            lo, hi = (table[best].theta, table[best].theta) if drawn else (table[best].lo, table[best].hi)
+            if lo >= scale * most:
                 return best
+            if hi >= scale * least:
+                feasible, least = resolve(plan, table, scale, best, least, rng)
+                if feasible:
+                    return best
         first = end
 
 
-def reaches(table: Table, arm: int, scale: float) -> bool:
-    """Whether an arm whose sample has not been drawn is feasible by what is known of all samples."""
-    if table[arm].theta >= 0.0:
-        return False
-    for k in range(len(table)):
-        most = table[k].hi if table[k].theta < 0.0 else table[k].theta
-        if k != arm and scale * most > table[arm].lo:
-            return False
-    return True
-
-
-def sure(table: Table, costs: Floats, scale: float) -> int:
-    """The arm that is played whenever every sample lies inside its interval, -1 if that does not determine it."""
-    arms = len(costs)
-    least = 0.0
-    for k in range(arms):
-        least = max(least, table[k].lo)
-    b = 0
-    while table[b].hi < scale * least:
-        b += 1
-    for k in range(b + 1, arms):
-        if costs[k] == costs[b] and table[k].lo > table[b].lo:
-            b = k
-    for k in range(arms):
-        tied = costs[k] == costs[b] and table[k].hi >= scale * least and table[k].hi > table[b].lo
-        if k != b and (tied or scale * table[k].hi > table[b].lo):
-            return -1
-    return b
-
-
-def tune(table: Table, costs: Floats, scale: float) -> None:
-    """Choose intervals that make an arm sure and that are seldom left. They decide how fast, never what."""
-    arms = len(costs)
-    top = 0.0
-    for k in range(arms):
-        top = max(top, below_mean(table, k, 0.0))
-    b = 0
-    while below_mean(table, b, 0.0) < scale * top:
-        b += 1
-    for k in range(b + 1, arms):
-        if costs[k] == costs[b] and below_mean(table, k, 0.0) > below_mean(table, b, 0.0):
-            b = k
-    # The arm whose large samples keep the cheaper arms infeasible.
-    g = b
-    for k in range(arms):
-        if costs[k] > costs[b] and below_mean(table, k, 2.0) > below_mean(table, g, 2.0):
-            g = k
-    cheaper = costs[0] < costs[b]
-    level = best_level(table, costs, scale, b, b, True, cheaper and g == b)
-    floor = best_level(table, costs, scale, b, g, False, True) if cheaper and g != b else level
-    contested = False
-    for k in range(arms):
-        if costs[k] < costs[b]:
-            confine(table, k, 0.0, scale * floor * NUDGE)
-            contested = contested or table[k].hi == 1.0
-    for k in range(arms):
-        if costs[k] < costs[b]:
+@inline
+def resolve(
+    plan: Plan, table: Table, scale: float, arm: int, least: float, rng: np.random.Generator
+) -> tuple[bool, float]:
+    """Whether an arm is feasible, and the largest sample so far: draws the samples that it takes to know it."""
+    drawn = table[arm].theta >= 0.0
+    lo, hi = (table[arm].theta, table[arm].theta) if drawn else (table[arm].lo, table[arm].hi)
+    for i in range(len(table)):
+        k = int(table[i].rank)
+        if table[k].hi <= least or scale * table[k].hi <= lo:
+            break
+        if k == arm or table[k].theta >= 0.0:
             continue
-        lo = level if k == b else floor if k == g and cheaper else 0.0
-        hi = 1.0
-        if k != b and costs[k] == costs[b]:
-            hi = level
-        elif k != b and level < scale:
-            hi = level / scale * NUDGE
-        if contested and k != g and hi > floor and above(table, k, floor) < 0.02:
-            hi = floor
-        confine(table, k, lo, hi)
-    narrow(table)
-
-
-def narrow(table: Table) -> None:
-    """Shorten every interval as far as that costs next to nothing, so that fewer samples must be drawn."""
-    arms = len(table)
-    total = 0.0
-    for k in range(arms):
-        total += table[k].below + table[k].above
-    z = min(max(math.sqrt(2.0 * math.log(10.0 * arms / (total + 1e-9))), 3.0), 6.0)
-    most = 0.1 * (total + 1e-9) / arms
-    for k in range(arms):
-        lo, hi = table[k].lo, table[k].hi
-        usual = below_mean(table, k, z)
-        if usual > lo and below(table, k, usual) < most:
-            lo = usual
-        usual = below_mean(table, k, -z)
-        if usual < hi and above(table, k, usual) < most:
-            hi = usual
-        if lo > table[k].lo or hi < table[k].hi:
-            confine(table, k, lo, hi)
-
-
-def below_mean(table: Table, k: int, z: float) -> float:
-    """The point `z` standard deviations below the posterior mean of an arm."""
-    n = table[k].won + table[k].lost
-    mean = (table[k].won + 1.0) / (n + 2.0)
-    return float(mean - z * math.sqrt(mean * (1.0 - mean) / (n + 3.0)))
-
-
-def best_level(table: Table, costs: Floats, scale: float, b: int, arm: int, dearer: bool, cheaper: bool) -> float:
-    """The lower level of `arm` that, with the upper levels that follow from it, is crossed least often."""
-    best, least = 0.0, math.inf
-    for half in range(2, 17):
-        level = below_mean(table, arm, half / 2.0)
-        if level <= 0.0:
-            break
-        total = below(table, arm, level)
-        for k in range(len(costs)):
-            if costs[k] < costs[b]:
-                if cheaper:
-                    total += min(above(table, k, scale * level), OPEN)
-            elif dearer and k != b:
-                if costs[k] == costs[b]:
-                    total += min(above(table, k, level), OPEN)
-                elif level < scale:
-                    total += min(above(table, k, level / scale), OPEN)
-        if total > least:
-            break
-        best, least = level, total
-    return best
+        if lo < hi and hi - lo > table[k].hi - table[k].lo:
+            lo = hi = draw(plan, table, arm, rng)
+            least = max(least, lo)
+            if hi < scale * least:
+                return False, least
+            if scale * table[k].hi <= lo:
+                break
+        least = max(least, draw(plan, table, k, rng))
+        if hi < scale * least:
+            return False, least
+    if lo < hi and lo < scale * least:
+        lo = draw(plan, table, arm, rng)
+        least = max(least, lo)
+    return lo >= scale * least, least

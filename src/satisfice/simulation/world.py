@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from satisfice.policies.compiled import inline
 from satisfice.problem import REWARD_MODELS, Instance
 
 # The reward models as numbers, which compiled code can compare.
@@ -45,6 +46,7 @@ def make_world(instance: Instance, order: NDArray[np.int64], squares: bool = Fal
     )
 
 
+@inline
 def draw(world: World, arm: int, pulls: int, rng: np.random.Generator) -> tuple[float, float]:
     """The sum of `pulls` independent rewards of an arm and that of their squares, drawn at once."""
     if world.model == BERNOULLI:

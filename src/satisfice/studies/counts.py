@@ -93,7 +93,7 @@ class Counts:
     # Which one it is of the arms that came later and those that began anew, from 1; 0: it was there from the beginning.
     born: int = 0
     squares: int = 0  # sum of the squares of its rewards, in units of units
-    sure_squares: int = 0
+    sure_squares: int = 0  # of those up to the frontier, and of another time
     old_squares: int = 0
 
     def squares_of(self, pulls: float, total: float) -> float:

@@ -223,6 +223,10 @@ def array(kind: str, values: Sequence[Any]) -> list[Any] | str:
     return "{" + ",".join(["NULL" if value is None else str(value) for value in values]) + "}"
 
 
+# So many rows wait at most before they travel.
+SENT = 5_000
+
+
 class PostgresLink(Link):
     """Statements travel together: while a study is locked others wait for it, so every trip to the server counts.
 
@@ -287,6 +291,12 @@ class PostgresLink(Link):
 
     def _say(self, statement: str) -> str:
         return statement.replace("?", "%s")
+
+    def write_rows(self, kind: str, rows: Rows) -> None:
+        for first in range(0, len(rows), SENT):
+            super().write_rows(kind, rows[first : first + SENT])
+            if len(self._added[kind]) >= SENT:  # else the server takes a long piece of work for a client that hangs
+                self._send()
 
     def write(self, statement: str, values: Sequence[object] = ()) -> None:
         self._flush()

@@ -277,6 +277,11 @@ class MemoryLedger(Ledger, Transaction):
                 place = self._before[place]
             yield self._asked(number), entries[::-1]
 
+    def size(self, through: int) -> tuple[int, int]:
+        decisions = max(min(through, self._gone + len(self._arm)) - self._gone, 0)
+        entries = sum(number <= through for number in self._id)
+        return decisions + entries, sum(self._gone < number <= through for number in self._subjects)
+
     def events(self, until: int | None = None, after: int = 0) -> Iterator[Event]:
         return iter(self._events[after:until])
 

@@ -161,6 +161,10 @@ class SQLView(View):
                 yield decision, entries.pop(decision.id, [])
             first = asked[-1].id + 1
 
+    def size(self, through: int) -> tuple[int, int]:
+        (((decisions, names),), ((entries,),)) = (self._link.read(count, (self._study, through)) for count in say.SIZE)
+        return decisions + entries, names
+
     def events(self, until: int | None = None, after: int = 0) -> Iterator[Event]:
         last, end = after, 1 << 62 if until is None else until
         while True:
