@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from satisfice import bets
+from satisfice import between
 from satisfice.between import rate
 from satisfice.cases import Case, Floats, Ints, against, fixed, make_case, nat_price, opponents, opposing, pair
 from satisfice.statistics import interval
@@ -282,7 +282,7 @@ def intervals(
         Standard deviation of Gaussian rewards; 0 for rewards within [0, 1].
     squares : array, optional
         Sums of the squares of the rewards, within [0, 1], of every arm: rewards that vary less than coin flips then
-        have shorter intervals (`satisfice.bets`).
+        have shorter intervals (`satisfice.between`).
 
     Examples
     --------
@@ -293,7 +293,7 @@ def intervals(
     shares = np.full(len(pulls), delta / max(len(pulls), 1)) if isinstance(delta, float) else np.asarray(delta)
     if squares is not None:
         sums = zip(pulls.tolist(), totals.tolist(), squares.tolist(), shares.tolist(), strict=True)
-        return [bets.interval(*of_arm) for of_arm in sums]
+        return [between.interval(*of_arm) for of_arm in sums]
     return [
         interval(n, total / max(n, 1), share, sigma)
         for n, total, share in zip(pulls.tolist(), totals.tolist(), shares.tolist(), strict=True)
