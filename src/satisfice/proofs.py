@@ -189,14 +189,15 @@ def refuter(case: Case, levels: Floats, i: int, rivals: Ints) -> int:
     """
     arms, high, n, d = len(case.costs), float(case.highs[i]), float(case.weights[i]), float(case.between[i])
     for j in rivals:
-        if j == i:
+        # One that the arm keeps up with by its mean cannot refute it,
+        bar = case.scale * float(case.means[j]) if j < arms else math.inf
+        if j == i or high >= bar:
             continue
         enough = needed(levels, i, j)
         if j < arms:
-            # One that the arm keeps up with by its mean cannot refute it; nor can one that could not if its mean were
-            # certain: a divergence is at most the squared gap over the variance.
-            bar = case.scale * float(case.means[j])
-            if high >= bar or (d > 0.0 and n * rate(high, d, bar) < enough):
+            # nor can one that could not if its mean were certain: a divergence is at most the squared gap over the
+            # variance.
+            if d > 0.0 and n * rate(high, d, bar) < enough:
                 continue
             variance = case.sigma * case.sigma if case.sigma > 0.0 else bar * (1.0 - bar)
             if d == 0.0 and n * (bar - high) * (bar - high) < enough * variance:
