@@ -219,7 +219,8 @@ def least_of(world: World, separate: sf.SegmentedResult, horizon: int, planned: 
         done = sf.simulate_segments(
             other, setting, horizon=horizon, runs=runs, sharing=sharing, planned=planned, seed=1
         )
-        return (done.cost_regret + done.quality_regret).mean(axis=0)
+        mean: np.ndarray = (done.cost_regret + done.quality_regret).mean(axis=0)
+        return mean
 
     here = (separate.cost_regret + separate.quality_regret).mean(axis=0)
     doubts: list[list[Doubt]] = [[] for _ in here]
