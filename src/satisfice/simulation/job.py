@@ -73,7 +73,7 @@ class Job:
     @cached_property
     def world(self) -> World:
         """What the policy does not know."""
-        return make_world(self.instance, self.order, self.policy.uses_squares)
+        return make_world(self.instance, self.order, self.policy.uses_squares, self.policy.until_zeros)
 
     @cached_property
     def gaps(self) -> NDArray[np.float64]:
@@ -133,7 +133,7 @@ class Job:
             self.gaps,
             pulls,
             curves,
-            np.zeros((len(self.checkpoints), len(self.order)), dtype=np.int64),
+            np.zeros((len(self.checkpoints), len(self.order)), dtype=np.int64, order="F"),
         )
         if done < len(pulls):
             raise unsound(self.policy.label, len(self.order), int(t))
