@@ -29,8 +29,9 @@ demo: $(VENV)/.installed
 	@echo "A small version of every experiment of the paper:"
 	$(BIN)/satisfice reproduce --quick --out demo/paper
 
+# Bytecode is written: the tests start hundreds of processes.
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n 3 --dist worksteal
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n 3 --dist worksteal
 
 # The tests that failed last, one after the other.
 test-again: $(VENV)/.installed-dev

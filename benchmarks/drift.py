@@ -1,13 +1,14 @@
 """Worlds that change: regret against baselines and an oracle, false alarms, and how soon a change is noticed.
 
-    python benchmarks/drift.py [--runs 100] [--quick] [--part worlds|steady|alarms|delays] [--policies glr-drift,...]
-        [--out results/drift]
+    python benchmarks/drift.py [--runs 100] [--quick] [--part worlds|least|steady|alarms|delays]
+        [--policies glr-drift,...] [--out results/drift]
 
 Worlds: six of 100,000 pulls (three arms, subsidized best reward), dynamic regret in units of the largest cost. The
 oracle is `glr` that begins anew, with nothing known, whenever the right arm or a cost changes, and knows how long that
-lasts. Steady: cells of the paper's grid, in which nothing changes, `glr-drift` against `glr`. Alarms: runs of 1,000,000
-pulls of one arm whose mean never changes, watched reward by reward. Delays: rewards from a change to the alarm. Two
-cores need about a quarter of an hour, most of it for the alarms; `--quick` some seconds beyond compiling.
+lasts. Least: what any policy must lose that is not told when an arm changes. Steady: cells of the paper's grid, in
+which nothing changes, `glr-drift` against `glr`. Alarms: runs of 1,000,000 pulls of one arm whose mean never changes,
+watched reward by reward. Delays: rewards from a change to the alarm. Two cores need about a quarter of an hour, most of
+it for the alarms; `--quick` some seconds beyond compiling.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def worlds() -> dict[str, sf.Instance]:
     }
 
 
-def oracle(world: sf.Instance, runs: int) -> NDArray[np.float64]:
+def oracle(world: sf.Instance, runs: int, seed: int = 0) -> NDArray[np.float64]:
     """Regret of `glr` that begins anew whenever the right arm or a cost changes, and knows how long that lasts."""
     pieces = world.pieces
     times = [*(world.times.tolist() if isinstance(world, sf.ChangingInstance) else [0]), HORIZON]
@@ -70,7 +71,7 @@ def oracle(world: sf.Instance, runs: int) -> NDArray[np.float64]:
         part = pieces[first]
         if last > first + 1:
             part = part.changing([(times[p] - start, pieces[p].means) for p in range(first + 1, last)])
-        total += sf.simulate(part, SETTING, "glr", length, runs=runs, seed=first, workers=1)["glr"].regret
+        total += sf.simulate(part, SETTING, "glr", length, runs=runs, seed=100 * seed + first, workers=1)["glr"].regret
     return total
 
 
@@ -113,7 +114,7 @@ def part_worlds(runs: int, policies: tuple[str, ...], before: dict[str, dict[str
         found = sf.simulate(world, SETTING, policies, HORIZON, runs=runs, seed=0, workers=1)
         new = {policy: float(found[policy].regret.mean()) for policy in policies}
         new["oracle"] = float(oracle(world, runs).mean())
-        row = {column: (before.get(name, {}) | new)[column] for column in (*POLICIES, "oracle")}
+        row = {column: (before.get(name, {}) | new).get(column, math.nan) for column in (*POLICIES, "oracle")}
         table[name] = row
         ratio = row["glr-drift"] / max(row["oracle"], 1e-9)
         error = float(found["glr-drift"].regret.std() / math.sqrt(runs)) if "glr-drift" in policies else math.nan
@@ -130,15 +131,105 @@ def part_worlds(runs: int, policies: tuple[str, ...], before: dict[str, dict[str
     return {"worlds": table, **means}
 
 
-def best_looks() -> None:
-    """What a rise of an arm that nobody plays costs at least, with the rate of looks that is best in hindsight."""
-    before, bar, half = 0.6, 0.9 * 0.95, HORIZON / 2
-    saving, loss = COSTS[1] - COSTS[0], bar - before
-    # A look ends with the first failure, at the least: 1 / (1 - mean) pulls.
-    price = loss / (1.0 - before)
-    gap = math.sqrt(2.0 * price * half / saving)
-    print(f"refuted arm rises: a look loses {price:.2f} at least and finding out late {saving:g} per pull; best is a "
-          f"look every {gap:,.0f} pulls, which costs {2.0 * math.sqrt(price * half * saving / 2.0):,.0f}")  # fmt: skip
+def backwards(
+    grid: NDArray[np.float64],
+    means: NDArray[np.float64],
+    pull: NDArray[np.float64],
+    leave: NDArray[np.float64],
+    horizon: int,
+    chance: float,
+) -> NDArray[np.float64]:
+    """What the best policy loses from the first step on, for every belief of `grid` that the arm has changed."""
+    n = len(grid)
+    # With a reward of x the belief becomes one between two of the grid, with a probability.
+    odds, place, part = np.zeros((2, n)), np.zeros((2, n), dtype=np.int64), np.zeros((2, n))
+    for x in range(2):
+        for i in range(n):
+            old, new = (1.0 - grid[i]) * abs(1.0 - x - means[0]), grid[i] * abs(1.0 - x - means[1])
+            odds[x, i] = old + new
+            belief = new / (old + new) if old + new > 0.0 else 0.0
+            at = min(max(np.searchsorted(grid, belief) - 1, 0), n - 2)
+            place[x, i], part[x, i] = at, (belief - grid[at]) / (grid[at + 1] - grid[at])
+    value, later = np.zeros(n), np.zeros(n)
+    for t in range(horizon - 1, -1, -1):
+        at = 0
+        for i in range(n):  # before the next step it may change
+            belief = grid[i] + (1.0 - grid[i]) / (horizon / chance - t - 1.0) if t < horizon - 1 else grid[i]
+            while at < n - 2 and grid[at + 1] < belief:
+                at += 1
+            share = (belief - grid[at]) / (grid[at + 1] - grid[at])
+            later[i] = (1.0 - share) * value[at] + share * value[at + 1]
+        for i in range(n):
+            pulled = (1.0 - grid[i]) * pull[0] + grid[i] * pull[1]
+            for x in range(2):
+                at, share = place[x, i], part[x, i]
+                pulled += odds[x, i] * ((1.0 - share) * later[at] + share * later[at + 1])
+            value[i] = min(pulled, (1.0 - grid[i]) * leave[0] + grid[i] * leave[1] + later[i])
+    return value
+
+
+def least(
+    means: tuple[float, float],
+    pull: tuple[float, float],
+    leave: tuple[float, float],
+    horizon: int,
+    chance: float = 1.0,
+    compiled: bool = True,
+) -> float:
+    """The least expected regret of any policy, told everything but when the mean of one arm changes.
+
+    With probability `chance` the mean changes from `means[0]` to `means[1]` at a time that is uniform over the horizon.
+    A pull of that arm loses `pull[0]` before and `pull[1]` since, one of the best other arm `leave[0]` and `leave[1]`.
+    What matters of the past is the belief that the arm has changed: so this is a dynamic program. Its value is concave
+    in the belief; so between the beliefs of a grid a straight line is below it, and what comes out is a lower bound.
+    """
+    grid = np.r_[np.linspace(0.0, 0.1, 1500, endpoint=False), np.linspace(0.1, 1.0, 300)]
+    work = compile_native(backwards) if compiled else backwards
+    value = work(grid, np.array(means), np.array(pull), np.array(leave), horizon, chance)
+    return float(np.interp(chance / horizon, grid, value))
+
+
+def least_within(
+    limit: float, means: tuple[float, float], pull: tuple[float, float], leave: tuple[float, float], horizon: int
+) -> float:
+    """The same for a sure change, of any policy that loses at most `limit` where nothing changes: since every policy
+    loses `least(chance)` at least, on average over both worlds."""
+    chances = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0)
+    return max((least(means, pull, leave, horizon, w) - (1.0 - w) * limit) / w for w in chances)
+
+
+def part_least(runs: int) -> dict[str, object]:
+    """What must be lost where an arm rises or falls, nobody knows when; and what `glr-drift` and the oracle lose."""
+    print(f"an arm changes, at a time that is uniform over {HORIZON:,} pulls: mean of {runs} runs")
+    table = {}
+    for before, after in ((0.6, 0.97), (0.6, 0.87), (0.75, 0.9), (0.3, 0.97), (0.95, 0.3)):
+        fall = before > after
+        first, second = ([mean, 0.96, 0.97] if fall else [mean, 0.9, 0.95] for mean in (before, after))
+        steady, then = sf.Instance(COSTS, first), sf.Instance(COSTS, second)
+        lost = np.zeros((runs, 2))
+        for run in range(runs):
+            at = int(HORIZON * (run + 0.5) / runs)
+            world = steady.changing([(at, second)])
+            found = sf.simulate(world, SETTING, "glr-drift", HORIZON, runs=1, seed=run, workers=1)["glr-drift"]
+            lost[run] = found.regret[0], oracle(world, 1, seed=run)[0]
+        kept = sf.simulate(steady, SETTING, ("glr", "glr-drift"), HORIZON, runs=runs, seed=0, workers=1)
+        price = float(kept["glr-drift"].regret.mean() - kept["glr"].regret.mean())
+        gaps = np.array([SETTING.cost_gaps(x) + SETTING.quality_gaps(x) for x in (steady, then)])
+        case = (before, after), tuple(gaps[:, 0]), tuple(gaps[:, 1]), HORIZON
+        row = {
+            "glr-drift": float(lost[:, 0].mean()),
+            "error": float(lost[:, 0].std() / math.sqrt(runs)),
+            "oracle": float(lost[:, 1].mean()),
+            "least": least(*case),
+            "price": price,
+            "least within": least_within(max(price, 0.0), *case),
+        }
+        table[f"{before} -> {after}"] = row
+        print(f"{before:4g} -> {after:4g}: glr-drift {row['glr-drift']:6,.0f} +- {row['error']:3.0f}, oracle "
+              f"{row['oracle']:5.1f}; of all that know the means, at least {row['least']:6.1f}, and "
+              f"{row['least within']:6,.0f} of those that lose at most {price:4.1f} more where nothing changes, as "
+              "glr-drift does", flush=True)  # fmt: skip
+    return {"least": table}
 
 
 def part_steady(runs: int) -> dict[str, object]:
@@ -218,7 +309,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--quick", action="store_true", help="few and short runs")
-    parser.add_argument("--part", choices=("worlds", "steady", "alarms", "delays"))
+    parser.add_argument("--part", choices=("worlds", "least", "steady", "alarms", "delays"))
     parser.add_argument("--policies", default=",".join(POLICIES), help="those to run in the worlds; others are kept")
     parser.add_argument("--out", type=Path, default=Path("results/drift"))
     options = parser.parse_args()
@@ -228,6 +319,7 @@ def main() -> None:
     runs, began = 10 if options.quick else options.runs, time.perf_counter()
     parts: dict[str, Callable[[], dict[str, object]]] = {
         "worlds": lambda: part_worlds(runs, tuple(options.policies.split(",")), numbers.get("worlds", {})),
+        "least": lambda: part_least(runs),
         "steady": lambda: part_steady(runs),
         "alarms": lambda: part_alarms(100 if options.quick else 1_000, 100_000 if options.quick else 1_000_000),
         "delays": lambda: part_delays(runs),
@@ -235,8 +327,6 @@ def main() -> None:
     for name, work in parts.items():
         if options.part in (None, name):
             numbers |= work()
-            if name == "worlds":
-                best_looks()
             file.write_text(json.dumps(numbers, indent=1))
             print()
     if "worlds" in numbers:

@@ -78,15 +78,14 @@ def one_run(file: Path) -> None:
         final = np.flatnonzero(counts[:, k] == counts[-1, k])[0]
         if counts[-1, k] < horizon / 2:
             ax.plot(times[final], counts[final, k], "X", color=colour, markersize=9)
-            ax.annotate("pulled no more", (times[final], counts[final, k]), xytext=(0, 8),
-                        textcoords="offset points", ha="right", fontsize=8)  # fmt: skip
+    ax.plot([], [], "X", color="#666666", markersize=9, label="pulled no more")
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_ylim(bottom=0.8)
     ax.set_xlabel("pulls in all")
     ax.set_ylabel("pulls of the arm")
     ax.set_title(f"one run, alpha = 0.1: the threshold is {setting.threshold(instance):.3f}, C is optimal", fontsize=10)
-    figure.legend(loc="outside upper center", ncols=4, fontsize=9)
+    figure.legend(loc="outside upper center", ncols=3, fontsize=9)
     save(figure, file)
 
 

@@ -1,15 +1,15 @@
 """Summed regret of GLR against every policy of the paper: prints the tables, writes a picture and the numbers.
 
-    python benchmarks/regret.py [--runs 100] [--quick] [--alone] [--part grid|unseen|...|speed] [--cells toy]
-                                [--out results/regret]
+    python benchmarks/regret.py [--runs 100] [--rival-runs 20] [--quick] [--alone]
+                                [--part grid|unseen|...|speed] [--cells toy] [--out results/regret]
 
 The grid (subsidized best reward): MovieLens and Goodreads with alpha 0.05 to 0.45 at T = 5,000,000, the toy family
 with alpha 0.2 at T = 500,000, every llm-routing instance with alpha 0.05, 0.1 and 0.2 at T = 200,000 and costs divided
 by the largest. Unseen: 60 random instances; families of low conversion, 100 arms, costs of 1 : 1,000, horizons of 500
 to 100,000,000, near-ties, ratings (`families.py`). What the first generation of the rule lost in each cell is on record
-(`glr_1.json`); with `--alone` nothing else is compared. Known reference arm:
-the grids of the paper's Figures 1. Fixed threshold: 50 random instances with close gaps. Speed: one MovieLens run. GLR
-has its defaults everywhere.
+(`glr_1.json`); with `--alone` nothing else is compared. Known reference arm: the grids of the paper's Figures 1. Fixed
+threshold: 50 random instances with close gaps. Speed: one MovieLens run, one decision with up to 1,000 arms. GLR has
+its defaults everywhere.
 
 With `--cells` only those whose names contain a text are run: a few seconds for a look at some of them. Cells that are
 in the file of numbers already are not run again, except those of GLR. Two cores need about half an hour,
@@ -46,6 +46,7 @@ from families import (
 )
 from satisfice.plots import look, pretty, style
 from satisfice.policies import get_policy
+from satisfice.policies.contract import make_problem, new_state
 from satisfice.simulation.checkpoints import even_times
 from satisfice.simulation.job import Job
 
@@ -100,14 +101,16 @@ def gather(part: str, args: argparse.Namespace) -> tuple[list[Cell], dict[str, d
         for k, cell in enumerate(cells):
             tell(f"{part}: {policy}, cell {k + 1} of {len(cells)}, {time.monotonic() - begin:.0f} s so far")
             row = known.setdefault(cell.name, {})
-            if policy != "glr" and policy in row and row[policy][3] == args.runs:
+            runs = args.runs if policy == "glr" else args.rival_runs or args.runs
+            if policy != "glr" and policy in row and row[policy][3] == runs:
                 kept += 1
             else:
-                row[policy] = measure(cell, policy, args.runs)
+                row[policy] = measure(cell, policy, runs)
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(json.dumps(known, indent=1) + "\n")
     tell("")
-    print(f"{part}: {args.runs} runs of each policy in {len(cells)} cells, {time.monotonic() - begin:.0f} s")
+    print(f"{part}: {args.runs} runs of glr, {args.rival_runs or args.runs} of each rival, in {len(cells)} cells, "
+          f"{time.monotonic() - begin:.0f} s")  # fmt: skip
     if kept:
         print(f"{kept} numbers of other policies are from {file}; delete it to measure them again")
     return cells, {name: {policy: Score(*score) for policy, score in row.items()} for name, row in known.items()}
@@ -215,9 +218,25 @@ def speed() -> None:
         print(f"  alpha {alpha:<5g}{' '.join(f'{ms:7.2f}' for ms in rounds)}")
 
 
+def decisions() -> None:
+    """Processor time of one decision in plain Python by the number of arms, half of which look infeasible."""
+    print("one decision of glr in plain Python, ms")
+    for arms in (10, 100, 1000):
+        policy = sf.GLR()
+        problem = make_problem(policy, sf.BestReward(0.1), np.arange(1, arms + 1) / arms, np.arange(arms), 10**6, True)
+        state = new_state(policy, arms)
+        state.pulls[:] = 30
+        state.totals[:] = state.squares[:] = np.where(np.arange(arms) < arms // 2, 15, 24)
+        begin, rounds = time.process_time(), 3000 // arms
+        for _ in range(rounds):
+            policy.decide(problem, state, 30 * arms, np.random.default_rng(0))
+        print(f"  {arms:5d} arms {(time.process_time() - begin) / rounds * 1e3:8.2f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Summed regret of GLR against every policy of the paper.")
     parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--rival-runs", type=int, default=0, help="of the other policies; as many as --runs by default")
     parser.add_argument("--part", choices=[*PARTS, "speed"], action="append", help="all parts by default")
     parser.add_argument("--cells", default="", help="only those whose names contain this text")
     parser.add_argument("--alone", action="store_true", help="GLR against its first generation, no other policy")
@@ -225,10 +244,11 @@ def main() -> None:
     parser.add_argument("--out", default="results/regret", help="where the numbers and pictures go (a file prefix)")
     args = parser.parse_args()
     if args.quick:
-        args.runs, args.out = 5, f"{args.out}-quick"
+        args.runs, args.rival_runs, args.out = 5, 5, f"{args.out}-quick"
     for part in args.part or [*PARTS, "speed"]:
         if part == "speed":
             speed()
+            decisions()
             continue
         if args.alone:
             PARTS[part] = (PARTS[part][0], (), PARTS[part][2])

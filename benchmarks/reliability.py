@@ -122,15 +122,19 @@ def anytime(cell: tuple[str, float], runs: int) -> tuple[str, int, int]:
     return f"{name + ' ' + format(alpha, 'g'):26}{certified / runs:10.1%}{share:16.1%}{wrong:8d}", certified, wrong
 
 
+TOYS = (0.72, 0.74, 0.75, 0.755, 0.765, 0.77, 0.78, 0.8)  # means of the cheap arm; the threshold is 0.76
+
+
 def care(value: float, runs: int) -> str:
-    """One line about the toy family: runs that end on an arm that is not good enough, and what care costs."""
-    cells = []
-    for mean in (0.75, 0.775):
+    """One line about the toy family: what care does on both sides of the threshold, and to runs that stay for good."""
+    means, stuck = [], 0.0
+    for mean in TOYS:
         result = sf.simulate(sf.load_instance(f"toy:{mean}"), sf.BestReward(0.2), GLR(care=value), 500_000, runs)
         totals = next(iter(result.values()))
-        cells.append((totals.pulls[:, 0] > 250_000, totals.cost_regret + totals.quality_regret))
-    (stuck, below), (_, above) = cells
-    return f"{value:8g}{stuck.mean():17.1%}{below.mean():14,.0f}{above.mean():23,.0f}"
+        means.append(float((totals.cost_regret + totals.quality_regret).mean()))
+        if mean == 0.75:
+            stuck = float((totals.pulls[:, 0] > 250_000).mean())
+    return f"{value:6g}" + "".join(f"{mean:9,.0f}" for mean in means) + f"{stuck:16.1%}"
 
 
 def regrets(cell: Cell, told: bool, runs: int) -> NDArray[np.float64]:
@@ -213,9 +217,9 @@ def main() -> None:
         if "open" in parts:
             unlimited(args.runs, pool)
     if "care" in parts:
-        print(f"toy family, T = 500,000, {args.runs} runs")
-        print("    care  0.75: stuck on it  mean regret      0.775: mean regret")
-        for value in (1.0, 2.0, 4.0, 8.0):
+        print(f"toy family, T = 500,000, {args.runs} runs: mean summed regret by the mean of the cheap arm")
+        print("  care" + "".join(f"{mean:>9}" for mean in TOYS) + "   0.75: stuck on it")
+        for value in (0.1, 0.3, 1.0, 3.0, 10.0):
             print(care(value, args.runs), flush=True)
 
 

@@ -47,6 +47,14 @@ def test_fixed_threshold() -> None:
     np.testing.assert_allclose(setting.quality_gaps(ARMS), [0.05, 0.25, 0, 0])
 
 
+def test_thresholds_of_many_means_at_once() -> None:
+    means = np.array([[0.5, 0.9], [0.8, 0.2]])
+    names = ("small", "large")
+    assert sf.FixedThreshold(0.7).thresholds(means, names).tolist() == [0.7, 0.7]
+    assert sf.ReferenceArm("large", 0.5).thresholds(means, names).tolist() == [0.45, 0.1]
+    assert sf.BestReward(0.5).thresholds(means, names).tolist() == [0.45, 0.4]
+
+
 def test_an_arm_on_the_threshold_is_feasible_despite_rounding() -> None:
     # (1 - 0.1) * 0.8 is 0.72 on paper and a bit above it in binary.
     instance = sf.Instance([1, 2], [0.72, 0.8])

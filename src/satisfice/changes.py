@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -111,20 +111,9 @@ def view(numbers: Floats, arm: int) -> Watch:
     (18,)
     """
     first = SIZE * arm
-    rest = numbers[first + HEAD_SIZE : first + SIZE]
-    n = ALTERNATIVES
-    return Watch(
-        numbers[first : first + HEAD_SIZE].view(HEAD),
-        rest[0:n],
-        rest[n : 2 * n],
-        rest[2 * n : 3 * n],
-        rest[3 * n : 4 * n],
-        rest[4 * n : 5 * n],
-        rest[5 * n : 6 * n],
-        rest[6 * n : 7 * n],
-        rest[7 * n : 8 * n],
-        rest[8 * n : 9 * n],
-    )
+    head = numbers[first : first + HEAD_SIZE].view(HEAD)
+    rows = numbers[first + HEAD_SIZE : first + SIZE].reshape(9, ALTERNATIVES)
+    return Watch(head, rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7], rows[8])
 
 
 def shift(k: int) -> float:
@@ -199,7 +188,7 @@ def plain_watch(memory: Watch) -> list[list[float]]:
     True
     """
     (head,), *parts = memory
-    return [list(astuple(head)), *map(list, parts)]
+    return [[getattr(head, name) for name in Head.__match_args__], *map(list, parts)]
 
 
 def watch(memory: Watch, pulls: int, total: float, stamp: float, delta: float) -> bool:

@@ -2,12 +2,15 @@
 
 The GLR policy calls them compiled; a study and its status call them as they are, whichever policy chose the arms.
 
-For a pair of arms, `n_i kl(m_i, mu_i) + n_j kl(m_j, mu_j) <= log(1 / d) + penalty_i + penalty_j` holds at all times
-together with probability at least `1 - d` (the product of two mixture martingales and Ville's inequality, see
-`satisfice.statistics`). What is said of two arms, either way, can be wrong only where this fails: one event for each
-pair of arms, for each arm and the known reference arm, or for each arm and the fixed threshold. If the `d` of all these
-events add up to at most `delta`, everything that is ever said here is right with probability at least `1 - delta`, at
-whatever times one looks. `levels` holds `log(1 / d)`, the nats that a comparison needs.
+For the true means of a pair of arms, `log M_i(mu_i) + log M_j(mu_j) <= log(1 / d)` holds at all times together with
+probability at least `1 - d`, by Ville's inequality: each `M` is a mixture supermartingale that starts at 1, and so is
+the product of two. For rewards of 0 and 1, `log M(mu) = n kl(m, mu) - penalty` (`satisfice.statistics`); for others
+within [0, 1] it is at least that, and more where they vary less (`satisfice.between`). Something is said of two arms
+where `log M_i + log M_j` reaches `log(1 / d)` at all means that contradict it. So what is said of them, either way, can
+be wrong only where the inequality fails at the true means: one event for each pair of arms, for each arm and the known
+reference arm, or for each arm and the fixed threshold. If the `d` of all these events add up to at most `delta`,
+everything that is ever said here is right with probability at least `1 - delta`, at whatever times one looks. `levels`
+holds `log(1 / d)`, the nats that a comparison needs.
 
 Arms are in ascending order of cost, a known reference arm last. The number of arms, as the opponent of an arm, stands
 for the fixed threshold.
@@ -21,30 +24,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from satisfice import bets
-from satisfice.statistics import evidence, interval, kl, meeting, penalty, settled
+from satisfice import between
+from satisfice.between import rate
+from satisfice.cases import Case, Floats, Ints, against, fixed, make_case, nat_price, opponents, opposing, pair
+from satisfice.statistics import interval
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 # With more arms than this, only so many of those with the largest sure means are asked to refute the others.
 RIVALS = 16
-
-
-class Case(NamedTuple):
-    """What was seen of every arm, ready to be tested, and what they are tested against."""
-
-    costs: Floats  # (arms,)
-    weights: Floats  # (arms,) pulls, as far as they count when one may look at any time
-    means: Floats  # (arms,) mean reward; 0 before the first
-    penalties: Floats  # (arms,) nats that looking at any time costs
-    highs: Floats  # (arms,) mean reward if every reward that is still to come were 1; `means` has them as 0
-    high_penalties: Floats  # (arms,)
-    scale: float  # 1 - alpha
-    reference: int  # the known reference arm; -1: none
-    mu0: float  # the fixed threshold; nan: none
-    sigma: float  # standard deviation of Gaussian rewards; 0: rewards lie within [0, 1]
 
 
 class Findings(NamedTuple):
@@ -53,132 +41,6 @@ class Findings(NamedTuple):
     certified: int  # the arm that is feasible while every cheaper one is not; -1: not proved of any
     refuted_by: Ints  # (arms,) an opponent that proves the arm infeasible; -1: none does
     none: bool  # whether every arm is refuted: no arm is feasible
-
-
-def make_case(
-    costs: Floats,
-    pulls: Ints,
-    totals: Floats,
-    scale: float,
-    reference: int = -1,
-    mu0: float = math.nan,
-    sigma: float = 0.0,
-    pending: Ints | None = None,
-) -> Case:
-    """The case of these sums: pulls and total reward of every arm.
-
-    `pending`: pulls whose rewards, within [0, 1], are still to come. They count as whatever speaks least for what is
-    to be proved, so that it holds whichever rewards are late or never come: what is proved with the worst of them is
-    proved.
-
-    Examples
-    --------
-    >>> case = make_case(np.array([1.0, 2.0]), np.array([100, 0]), np.array([50.0, 0.0]), scale=0.9)
-    >>> case.means.tolist(), [round(nats, 3) for nats in case.penalties.tolist()]
-    ([0.5, 0.0], [2.531, 0.0])
-    """
-    arms = len(costs)
-    weights, means, penalties = np.zeros(arms), np.zeros(arms), np.zeros(arms)
-    highs, high_penalties = means, penalties
-    for k in range(arms):
-        n = float(pulls[k])
-        if pending is not None:
-            n += float(pending[k])
-        m = float(totals[k]) / max(n, 1.0)
-        weights[k], means[k], penalties[k] = settled(n, sigma), m, penalty(n, m, sigma)
-    if pending is not None:
-        highs, high_penalties = np.zeros(arms), np.zeros(arms)
-        for k in range(arms):
-            n = float(pulls[k]) + float(pending[k])
-            m = (float(totals[k]) + float(pending[k])) / max(n, 1.0)
-            highs[k], high_penalties[k] = m, penalty(n, m, sigma)
-    return Case(costs, weights, means, penalties, highs, high_penalties, scale, reference, mu0, sigma)
-
-
-def opponents(case: Case) -> tuple[int, int]:
-    """The range of opponents that may prove an arm infeasible; the number of arms stands for the fixed threshold.
-
-    Examples
-    --------
-    >>> nothing = np.zeros(3)
-    >>> opponents(make_case(nothing, nothing, nothing, scale=0.9))
-    (0, 3)
-    >>> opponents(make_case(nothing, nothing, nothing, scale=0.9, reference=2))
-    (2, 3)
-    >>> opponents(make_case(nothing, nothing, nothing, scale=1.0, mu0=0.5))
-    (3, 4)
-    """
-    return opposing(len(case.costs), case.scale, case.reference, case.mu0, case.sigma)
-
-
-def opposing(arms: int, scale: float, reference: int, mu0: float, sigma: float) -> tuple[int, int]:
-    """`opponents`, from plain numbers.
-
-    Examples
-    --------
-    >>> opposing(3, 0.9, -1, math.nan, 0.0), opposing(3, 1.0, -1, 0.0, 0.0)  # nobody misses a threshold of 0
-    ((0, 3), (0, 0))
-    """
-    if sigma <= 0.0 and (scale == 0.0 or mu0 <= 0.0):
-        return 0, 0  # every mean reaches a threshold of 0
-    if reference >= 0:
-        return reference, reference + 1
-    return (0, arms) if math.isnan(mu0) else (arms, arms + 1)
-
-
-def against(case: Case, i: int, j: int) -> float:
-    """Nats, valid at any time, that speak against arm `i` (above 0: infeasible by opponent `j`) or for it (below 0).
-
-    With probability at least `1 - d` they never exceed `log(1 / d)` in favour of the wrong side: this is the log of the
-    mixture martingale of both arms, at its smallest over the wrong side.
-
-    Examples
-    --------
-    >>> case = make_case(np.array([1.0, 2.0]), np.array([100, 100]), np.array([50.0, 90.0]), scale=0.9)
-    >>> round(against(case, 0, 1), 3)
-    8.673
-    >>> round(against(case, 1, 0), 3)
-    -22.626
-    """
-    n_i, low, high = float(case.weights[i]), float(case.means[i]), float(case.highs[i])
-    if j == len(case.costs):
-        if n_i <= 0.0:
-            return 0.0
-        if high < case.mu0:
-            return max(n_i * kl(high, case.mu0, case.sigma) - float(case.high_penalties[i]), 0.0)
-        if low >= case.mu0:
-            return -max(n_i * kl(low, case.mu0, case.sigma) - float(case.penalties[i]), 0.0)
-        return 0.0
-    n_j, least, most = float(case.weights[j]), float(case.means[j]), float(case.highs[j])
-    if high < case.scale * least:
-        lost = float(case.high_penalties[i]) + float(case.penalties[j])
-        return max(evidence(n_i, high, n_j, least, case.scale, case.sigma) - lost, 0.0)
-    if low >= case.scale * most:
-        lost = float(case.penalties[i]) + float(case.high_penalties[j])
-        return -max(evidence(n_i, low, n_j, most, case.scale, case.sigma) - lost, 0.0)
-    return 0.0
-
-
-def pair(n_i: float, total_i: float, n_j: float, total_j: float, scale: float, sigma: float = 0.0) -> float:
-    """`against` for two arms, from plain numbers: pulls and total reward of each.
-
-    Examples
-    --------
-    >>> round(pair(100, 50, 100, 90, scale=0.9), 3)
-    8.673
-    """
-    return against(make_case(np.zeros(2), np.array([n_i, n_j]), np.array([total_i, total_j]), scale, sigma=sigma), 0, 1)
-
-
-def fixed(n: float, total: float, mu0: float, sigma: float = 0.0) -> float:
-    """`against` for one arm and a fixed threshold, from plain numbers.
-
-    Examples
-    --------
-    >>> round(fixed(4, 20, mu0=6, sigma=1.0), 6)  # 4^2 / (4 + 1) pulls count: 3.2 / 2 - log(5) / 2
-    0.795281
-    """
-    return against(make_case(np.zeros(1), np.array([n]), np.array([total]), 1.0, -1, mu0, sigma), 0, 1)
 
 
 def level(case: Case, delta: float) -> float:
@@ -296,22 +158,6 @@ def missing(case: Case, levels: Floats, arm: int, prices: Floats) -> tuple[float
     return total, wanted
 
 
-def nat_price(case: Case, i: int, j: int, prices: Floats, played: int) -> tuple[float, int]:
-    """The price of one more nat about the pair, and the arm that sells it: not the one that is `played` if the other
-    can; an arm without pulls sells first."""
-    m_i = float(case.means[i])
-    if j == len(case.costs):
-        return float(prices[i]) / max(kl(m_i, case.mu0, case.sigma), 1e-9), i
-    n_i, n_j, m_j = float(case.weights[i]), float(case.weights[j]), float(case.means[j])
-    if n_i <= 0.0 or n_j <= 0.0:
-        empty = i if n_i <= 0.0 else j
-        return float(prices[empty]), empty
-    x = meeting(n_i, m_i, n_j, m_j, case.scale, case.sigma)
-    own = float(prices[i]) / max(kl(m_i, case.scale * x, case.sigma), 1e-9)
-    other = float(prices[j]) / max(kl(m_j, x, case.sigma), 1e-9)
-    return (own, i) if j == played or (i != played and own <= other) else (other, j)
-
-
 def rivals(case: Case, levels: Floats) -> Ints:
     """The opponents that are asked to refute: all, but of more than `RIVALS` arms those with the largest sure means.
 
@@ -341,7 +187,7 @@ def refuter(case: Case, levels: Floats, i: int, rivals: Ints) -> int:
     >>> [refuter(case, np.full(3, 5.0), i, np.arange(3)) for i in range(3)]
     [1, -1, -1]
     """
-    arms, high, n = len(case.costs), float(case.highs[i]), float(case.weights[i])
+    arms, high, n, d = len(case.costs), float(case.highs[i]), float(case.weights[i]), float(case.between[i])
     for j in rivals:
         if j == i:
             continue
@@ -350,8 +196,10 @@ def refuter(case: Case, levels: Floats, i: int, rivals: Ints) -> int:
             # One that the arm keeps up with by its mean cannot refute it; nor can one that could not if its mean were
             # certain: a divergence is at most the squared gap over the variance.
             bar = case.scale * float(case.means[j])
+            if high >= bar or (d > 0.0 and n * rate(high, d, bar) < enough):
+                continue
             variance = case.sigma * case.sigma if case.sigma > 0.0 else bar * (1.0 - bar)
-            if high >= bar or n * (bar - high) * (bar - high) < enough * variance:
+            if d == 0.0 and n * (bar - high) * (bar - high) < enough * variance:
                 continue
         if against(case, i, j) >= enough:
             return int(j)
@@ -434,7 +282,7 @@ def intervals(
         Standard deviation of Gaussian rewards; 0 for rewards within [0, 1].
     squares : array, optional
         Sums of the squares of the rewards, within [0, 1], of every arm: rewards that vary less than coin flips then
-        have shorter intervals (`satisfice.bets`).
+        have shorter intervals (`satisfice.between`).
 
     Examples
     --------
@@ -445,8 +293,32 @@ def intervals(
     shares = np.full(len(pulls), delta / max(len(pulls), 1)) if isinstance(delta, float) else np.asarray(delta)
     if squares is not None:
         sums = zip(pulls.tolist(), totals.tolist(), squares.tolist(), shares.tolist(), strict=True)
-        return [bets.interval(*of_arm) for of_arm in sums]
+        return [between.interval(*of_arm) for of_arm in sums]
     return [
         interval(n, total / max(n, 1), share, sigma)
         for n, total, share in zip(pulls.tolist(), totals.tolist(), shares.tolist(), strict=True)
     ]
+
+
+__all__ = [
+    "RIVALS",
+    "Case",
+    "Findings",
+    "against",
+    "certified",
+    "equal_levels",
+    "fixed",
+    "intervals",
+    "judge",
+    "level",
+    "make_case",
+    "missing",
+    "nat_price",
+    "needed",
+    "opponents",
+    "opposing",
+    "pair",
+    "refuter",
+    "risk",
+    "rivals",
+]

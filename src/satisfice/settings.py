@@ -99,9 +99,13 @@ class Setting:
             given = ", ".join(map(str, values)) or "nothing"
             raise InvalidSetting(f"a setting of the kind {kind!r} has {accepted}; got {given}") from error
 
+    def thresholds(self, means: Floats, names: Sequence[str]) -> Floats:
+        """The threshold `mu_CS` by every row of `means`, (rows, arms)."""
+        raise NotImplementedError
+
     def threshold(self, instance: Instance) -> float:
         """The threshold `mu_CS` that a mean must reach."""
-        raise NotImplementedError
+        return float(self.thresholds(instance.means[None], instance.names)[0])
 
     def feasible(self, instance: Instance) -> NDArray[np.bool_]:
         """Which arms are good enough."""
@@ -153,8 +157,8 @@ class FixedThreshold(Setting):
         if not is_number(self.mu0):
             raise InvalidSetting("the threshold must be a finite number", parameter="mu0", value=self.mu0)
 
-    def threshold(self, instance: Instance) -> float:
-        return float(self.mu0)
+    def thresholds(self, means: Floats, names: Sequence[str]) -> Floats:
+        return np.full(len(means), float(self.mu0))
 
 
 @dataclass(frozen=True)
@@ -180,8 +184,8 @@ class ReferenceArm(Setting):
         """The reference arm, as it was given."""
         return self.arm
 
-    def threshold(self, instance: Instance) -> float:
-        return float((1 - self.alpha) * instance.means[instance.index(self.arm)])
+    def thresholds(self, means: Floats, names: Sequence[str]) -> Floats:
+        return np.asarray((1 - self.alpha) * means[:, arm_index(self.arm, names)])
 
 
 @dataclass(frozen=True)
@@ -201,8 +205,8 @@ class BestReward(Setting):
     def __post_init__(self) -> None:
         _alpha(self.alpha)
 
-    def threshold(self, instance: Instance) -> float:
-        return float((1 - self.alpha) * instance.means.max())
+    def thresholds(self, means: Floats, names: Sequence[str]) -> Floats:
+        return np.asarray((1 - self.alpha) * means.max(axis=1))
 
 
 SETTINGS: dict[str, type[Setting]] = {cls.kind: cls for cls in (FixedThreshold, ReferenceArm, BestReward)}

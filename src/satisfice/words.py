@@ -92,7 +92,24 @@ def is_number(value: object) -> TypeGuard[float]:
     >>> is_number(2), is_number(0.5), is_number(float("nan")), is_number(True), is_number("2")
     (True, True, False, False, False)
     """
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # a whole number that is larger than any float
+        return False
+
+
+def as_float(value: object) -> float:
+    """A value as a number; nan where it is none, or larger than any float.
+
+    Examples
+    --------
+    >>> as_float("0.5"), as_float(None), as_float(2**2000)
+    (0.5, nan, nan)
+    """
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 def shown(value: object) -> str:
@@ -103,5 +120,8 @@ def shown(value: object) -> str:
     >>> shown([1, 2]), shown(list(range(100)))
     ('[1, 2]', 'a list')
     """
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # a whole number of more digits than Python writes
+        text = "\n"
     return text if len(text) <= 80 and "\n" not in text else f"a {type(value).__name__}"

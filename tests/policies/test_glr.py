@@ -18,6 +18,7 @@ from satisfice.errors import InvalidPolicy
 from satisfice.policies import get_policy
 from satisfice.policies.beliefs import (
     ALONE,
+    RIVALS,
     believe,
     best_found,
     excess,
@@ -32,7 +33,7 @@ from satisfice.policies.beliefs import (
     unit_of,
 )
 from satisfice.policies.contract import Problem, State, arrange, make_problem, new_state
-from satisfice.policies.glr import CALM, FREE, GLR, GROWTH, bargain, case_of, proved_arm, refute, weigh
+from satisfice.policies.glr import CALM, FREE, GLR, GROWTH, RETURN, bargain, case_of, proved_arm, refute, weigh
 from satisfice.proofs import against, equal_levels, judge, pair, risk
 from satisfice.simulation.engine import compiled_run, plain_run
 from satisfice.simulation.job import Job
@@ -207,6 +208,26 @@ def test_what_a_pull_is_worth_by_hand() -> None:
     arm, ratio = bargain(problem, beliefs, 0, 1000.0)
     assert ratio == pytest.approx(max(worth / (beliefs.price + FREE)))
     assert GLR.decide(problem, state, 150, RNG)[0] == arm
+
+
+def test_passing_over_counts_by_half_and_staying_in_full() -> None:
+    # Arm 0 looks infeasible, arm 1 leads: the bill is the saving of arm 0, and what arm 2 may do to the leader.
+    problem, state = setup(sf.BestReward(0.1), [1.0, 2.0, 4.0], [98, 300, 300], [50, 250, 255])
+    beliefs, leader = believe(problem, state)
+    assert (leader, beliefs.root[0] > 1.0) == (1, True)
+    passing, staying = np.zeros(3), np.zeros(3)
+    refute(problem, beliefs, 0, 1000.0 * beliefs.feasible[0] * beliefs.saving[0], passing)
+    weigh(problem, beliefs, 1, 1000.0, math.inf, staying)
+    ratios = (RETURN * passing + staying) / (beliefs.price + FREE)
+    assert bargain(problem, beliefs, leader, 1000.0) == (int(ratios.argmax()), pytest.approx(ratios.max()))
+
+
+def test_no_more_than_32_arms_speak_together() -> None:
+    # 60 arms of the same mean would all have to have been lucky; those of the first 32 are counted.
+    costs = [1.0, *[2.0] * 60]
+    problem, state = setup(sf.BestReward(0.1), costs, [1000, *[20] * 60], [500, *[16] * 60])
+    beliefs, _ = believe(problem, state)
+    assert together(problem, beliefs, 0).movers == RIVALS
 
 
 def test_leases_grow_with_the_pulls_and_the_ratio() -> None:

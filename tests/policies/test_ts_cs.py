@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, cast
+
 import numpy as np
 import pytest
-from numba import njit
 from numpy.typing import NDArray
 from scipy.stats import chi2_contingency
 
 import satisfice as sf
 from satisfice.errors import InvalidPolicy
 from satisfice.policies import get_policy
-from satisfice.policies.compiled import dispatcher
+from satisfice.policies.compiled import compile_native
 from satisfice.policies.contract import SWEEP, Problem, State, arrange, make_problem, new_state
 from satisfice.policies.ts_cs import TSCS
 from satisfice.policies.ts_intervals import ARM, PLAN
@@ -21,13 +23,17 @@ from stats import reject
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-decide = dispatcher(TSCS.decide)
+decide = TSCS.decide
+F = TypeVar("F", bound=Callable[..., Any])
 # The chance that one of the tests below that compare with the literal rule fails although the laws are equal. There
 # are about 60 of them.
 ERROR = 1e-6
 
 
-@njit
+def compiled(function: F) -> F:
+    return cast(F, compile_native(function))
+
+
 def literal(costs: Floats, S: Floats, F: Floats, alpha: float, rng: np.random.Generator, theta: Floats) -> int:
     """The rule, word by word."""
     for k in range(len(costs)):
@@ -41,7 +47,7 @@ def literal(costs: Floats, S: Floats, F: Floats, alpha: float, rng: np.random.Ge
     return chosen
 
 
-@njit
+@compiled
 def literal_steps(costs: Floats, S: Floats, F: Floats, alpha: float, steps: int, rng: np.random.Generator) -> Ints:
     """How often each arm followed each arm, with posteriors that do not move."""
     pairs = np.zeros((len(costs), len(costs)), dtype=np.int64)
@@ -54,7 +60,7 @@ def literal_steps(costs: Floats, S: Floats, F: Floats, alpha: float, steps: int,
     return pairs
 
 
-@njit
+@compiled
 def leased_steps(problem: Problem, state: State, t: int, steps: int, most: int, rng: np.random.Generator) -> Ints:
     """The same with the leases of the rule, of which at most `most` pulls are carried out.
 
@@ -72,7 +78,7 @@ def leased_steps(problem: Problem, state: State, t: int, steps: int, most: int, 
     return pairs
 
 
-@njit
+@compiled
 def repeated(problem: Problem, state: State, t: int, times: int, forget: bool, rng: np.random.Generator) -> Ints:
     """How often each arm is chosen when the same decision is asked for again and again."""
     chosen = np.zeros(len(problem.costs), dtype=np.int64)
@@ -84,7 +90,9 @@ def repeated(problem: Problem, state: State, t: int, times: int, forget: bool, r
     return chosen
 
 
-def setup(costs: list[float], S: list[int], F: list[int], alpha: float, binary: bool = True) -> tuple[Problem, State]:
+def setup(
+    costs: Sequence[float], S: list[int], F: list[int], alpha: float, binary: bool = True
+) -> tuple[Problem, State]:
     policy = get_policy("ts-cs")
     problem = make_problem(policy, sf.BestReward(alpha), costs, np.arange(len(costs)), None, True, binary)
     state = new_state(policy, len(costs))
@@ -93,13 +101,17 @@ def setup(costs: list[float], S: list[int], F: list[int], alpha: float, binary: 
     return problem, state
 
 
+def floats(costs: Sequence[float], S: Sequence[int], F: Sequence[int]) -> tuple[Floats, Floats, Floats]:
+    return np.array(costs, dtype=float), np.array(S, dtype=float), np.array(F, dtype=float)
+
+
 def differ(first: Ints, second: Ints) -> bool:
     """Whether two tables of counts come from different laws (chi-square; cells seen fewer than 25 times are pooled)."""
     table = np.array([first.ravel(), second.ravel()])
     rare = table.sum(axis=0) < 25
     table = np.column_stack([table[:, ~rare], table[:, rare].sum(axis=1)])
     table = table[:, table.sum(axis=0) > 0]
-    return table.shape[1] > 1 and chi2_contingency(table).pvalue < ERROR
+    return bool(table.shape[1] > 1 and chi2_contingency(table).pvalue < ERROR)
 
 
 # Costs, successes, failures, alpha.
@@ -128,7 +140,7 @@ STATES = [
 def test_decisions_in_a_row(costs: list[float], S: list[int], F: list[int], alpha: float) -> None:
     rng = np.random.default_rng(1)
     steps = 200_000
-    expected = literal_steps(*(np.array(x, dtype=float) for x in (costs, S, F)), alpha, steps, rng)
+    expected = literal_steps(*floats(costs, S, F), alpha, steps, rng)
     for most in (10**9, 3):
         problem, state = setup(costs, S, F, alpha)
         assert not differ(leased_steps(problem, state, sum(S) + sum(F) + 10, steps, most, rng), expected)
@@ -140,7 +152,7 @@ def test_one_decision(costs: list[float], S: list[int], F: list[int], alpha: flo
     # Without forgetting, the rule is asked at the same time over and over: every answer must be drawn anew.
     rng = np.random.default_rng(2)
     times = 10_000
-    expected = literal_steps(*(np.array(x, dtype=float) for x in (costs, S, F)), alpha, times, rng).sum(axis=0)
+    expected = literal_steps(*floats(costs, S, F), alpha, times, rng).sum(axis=0)
     problem, state = setup(costs, S, F, alpha)
     assert not differ(repeated(problem, state, sum(S) + sum(F) + 10, times, forget, rng), expected)
 
@@ -174,11 +186,11 @@ def test_rewards_that_come_from_elsewhere(S: list[int], F: list[int]) -> None:
         leased_steps(problem, state, 2000, 10, 10**9, rng)
         state.pulls[:], state.totals[:] = np.add(S, F), S
         counted += leased_steps(problem, state, 2010, steps, 10**9, rng)
-    expected = literal_steps(*(np.array(x, dtype=float) for x in (costs, S, F)), 0.25, 50 * steps, rng)
+    expected = literal_steps(*floats(costs, S, F), 0.25, 50 * steps, rng)
     assert not differ(counted.sum(axis=0), expected.sum(axis=0))
 
 
-@njit
+@compiled
 def interrupted_steps(problem: Problem, state: State, leases: int, rng: np.random.Generator) -> Ints:
     """How often each arm is played when, during every lease, rewards of the last arm come in or are taken back."""
     last = len(problem.costs) - 1
@@ -207,7 +219,7 @@ def test_rewards_that_come_during_leases() -> None:
     assert not differ(played, expected)
 
 
-@njit
+@compiled
 def literal_run(
     costs: Floats, values: Floats, shares: Floats, alpha: float, times: Ints, rng: np.random.Generator, out: Ints
 ) -> None:

@@ -42,7 +42,9 @@ def words(page: str) -> str:
 
 @pytest.fixture(params=["memory", "sqlite"])
 def up(request: pytest.FixtureRequest, tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
-    monkeypatch.setattr(what_if, "SECONDS", 0.5)
+    # Few futures, and as long as they take: how far one gets in a second depends on who else uses the machine.
+    monkeypatch.setattr(what_if, "SECONDS", 600.0)
+    monkeypatch.setattr(what_if, "FUTURES", 2)
     url = None if request.param == "memory" else f"sqlite:///{tmp_path}/studies.db?synchronous=normal"
     storage = get_storage(url)
     arms = {"small": 1.0, EVIL: 2.0, "large": 9.0}

@@ -12,11 +12,15 @@ import satisfice as sf
 from satisfice.errors import InvalidData
 
 INSTANCE = sf.Instance([0.1, 0.5, 0.9], [0.3, 0.7, 0.8], names=["a", "b", "c"], label="three")
-RESULTS = sf.simulate(INSTANCE, sf.BestReward(0.2), ["pe-cs", "etc-cs"], 10_000, runs=6, checkpoints=10)
 
 
-def test_regret_is_gaps_times_pulls() -> None:
-    result = RESULTS["pe-cs"]
+@pytest.fixture(scope="module")
+def results() -> sf.Results:
+    return sf.simulate(INSTANCE, sf.BestReward(0.2), ["pe-cs", "etc-cs"], 10_000, runs=6, checkpoints=10)
+
+
+def test_regret_is_gaps_times_pulls(results: sf.Results) -> None:
+    result = results["pe-cs"]
     # mu_CS = 0.64; optimal: b. Cost gaps 0, 0, 0.4; quality gaps 0.34, 0, 0.
     np.testing.assert_allclose(result.cost_regret, 0.4 * result.pulls[:, 2])
     np.testing.assert_allclose(result.quality_regret, 0.34 * result.pulls[:, 0])
@@ -37,11 +41,11 @@ def test_a_printed_summary_leaves_nothing_out() -> None:
     assert table.filter(pl.col("regret") == "sum").select("policy", "mean").shape == (6, 2)
 
 
-def test_summary() -> None:
-    table = RESULTS.summary()
+def test_summary(results: sf.Results) -> None:
+    table = results.summary()
     assert table.shape[0] == 6
     row = table.row(by_predicate=(pl.col("policy") == "pe-cs") & (pl.col("regret") == "sum"), named=True)
-    values = RESULTS["pe-cs"].regret
+    values = results["pe-cs"].regret
     assert row["mean"] == pytest.approx(values.mean())
     assert row["std"] == pytest.approx(values.std(ddof=1))
     assert row["std_error"] == pytest.approx(values.std(ddof=1) / 6**0.5)
@@ -50,12 +54,12 @@ def test_summary() -> None:
     assert row["worst"] == values.max()
 
 
-def test_save_and_load(tmp_path: Path) -> None:
-    path = RESULTS.save(tmp_path / "deep" / "x.parquet")
+def test_save_and_load(results: sf.Results, tmp_path: Path) -> None:
+    path = results.save(tmp_path / "deep" / "x.parquet")
     assert [file.name for file in path.parent.iterdir()] == ["x.parquet"]
     again = sf.load_results(path)
-    assert list(again) == list(RESULTS)
-    for label, result in RESULTS.items():
+    assert list(again) == list(results)
+    for label, result in results.items():
         np.testing.assert_array_equal(again[label].pulls, result.pulls)
         np.testing.assert_array_equal(again[label].checkpoints, result.checkpoints)
         np.testing.assert_array_equal(again[label].cost_curve, result.cost_curve)
@@ -101,20 +105,20 @@ def test_loading_something_else(tmp_path: Path) -> None:
         sf.load_results(tmp_path / "other.parquet")
 
 
-def test_one_row_per_run() -> None:
-    frame = RESULTS.to_polars()
+def test_one_row_per_run(results: sf.Results) -> None:
+    frame = results.to_polars()
     assert frame.shape[0] == 12
-    assert frame.filter(pl.col("policy") == "etc-cs")["regret"].to_list() == RESULTS["etc-cs"].regret.tolist()
+    assert frame.filter(pl.col("policy") == "etc-cs")["regret"].to_list() == results["etc-cs"].regret.tolist()
 
 
-def test_the_picture_has_every_policy_and_is_written(tmp_path: Path) -> None:
-    figure = RESULTS.plot(tmp_path / "p" / "x.png")
+def test_the_picture_has_every_policy_and_is_written(results: sf.Results, tmp_path: Path) -> None:
+    figure = results.plot(tmp_path / "p" / "x.png")
     assert (tmp_path / "p" / "x.png").stat().st_size > 10_000
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["PE-CS", "ETC-CS"]
     assert all(ax.get_title() and ax.get_ylabel() for ax in figure.axes)
 
 
-def test_an_unknown_label_names_the_known_ones() -> None:
+def test_an_unknown_label_names_the_known_ones(results: sf.Results) -> None:
     with pytest.raises(KeyError, match="there are pe-cs, etc-cs"):
-        RESULTS["ts-cs"]
+        results["ts-cs"]

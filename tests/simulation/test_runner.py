@@ -11,7 +11,9 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numba
 import numpy as np
 import psutil
 import pytest
@@ -20,8 +22,9 @@ from hypothesis import strategies as st
 
 import satisfice as sf
 from satisfice.errors import InvalidPolicy, InvalidRun, NoFeasibleArm
-from satisfice.policies import all_policies
+from satisfice.policies import all_policies, get_policy
 from satisfice.policies.contract import Lease, Policy, Problem, State
+from satisfice.simulation.job import Job
 from stats import reject
 
 OWN = [cls.id for cls in all_policies().values() if cls.__module__.startswith("satisfice.")]
@@ -74,6 +77,17 @@ def test_every_pull_is_made_and_counted(
         assert (np.diff(result.cost_curve, axis=1) >= -1e-9).all()
         np.testing.assert_allclose(result.cost_curve[:, -1], result.cost_regret, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(result.quality_curve[:, -1], result.quality_regret, rtol=1e-12, atol=1e-12)
+
+
+def test_one_arm_is_no_reason_to_compile_again() -> None:
+    type_of: Any = numba.typeof
+
+    def kinds(costs: list[float]) -> list[str]:
+        instance = sf.Instance(costs, [0.5] * len(costs))
+        job = Job(get_policy("etc-cs"), instance, sf.BestReward(0.1), horizon=9, seed=0, checkpoints=np.array([9]))
+        return [str(type_of(thing)) for thing in (job.problem, job.world, job.order, job.gaps)]
+
+    assert kinds([1.0]) == kinds([1.0, 2.0, 3.0])
 
 
 @pytest.mark.parametrize("policy", [id for id in OWN if id not in ("glr", "graves-lai")])

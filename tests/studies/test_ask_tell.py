@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -621,3 +622,43 @@ def test_numbers_of_numpy_are_numbers() -> None:
         seed=np.uint8(3),  # type: ignore[arg-type]
     )
     assert (study.config.horizon, study.config.confidence, study.config.seed) == (100, 0.5, 3)
+
+
+HUGE = [2**2000, 10**5000]  # beyond every float; and of more digits than Python writes
+
+
+@pytest.mark.parametrize("huge", HUGE, ids=["2^2000", "10^5000"])
+def test_numbers_beyond_every_float_are_refused_like_others(huge: int) -> None:
+    study = create_study("s", {"a": 1.0, "b": 2.0}, sf.BestReward(0.1), seed=1)
+    number = study.ask().id
+    deeds: list[Callable[[], object]] = [
+        lambda: study.tell(number, huge),
+        lambda: study.tell(number, 1.0, huge),
+        lambda: study.tell_many({number: huge}),
+        lambda: study.record("a", huge),
+        lambda: study.set_cost("a", huge),
+        lambda: study.add_arm("c", huge),
+        lambda: study.ask_many(huge),
+        lambda: study.ask_many(1_000_001),
+        lambda: study.archive(huge, "old.parquet"),
+        lambda: sf.BestReward(huge),
+        lambda: sf.FixedThreshold(huge),
+        *(
+            partial(create_study, "t", {"a": 1.0, "b": 2.0}, sf.BestReward(0.1), **{name: huge})
+            for name in ("horizon", "expire_after", "budget", "holdout")
+        ),
+    ]
+    for deed in deeds:
+        with pytest.raises(sf.SatisficeError) as caught:
+            deed()
+        assert len(str(caught.value)) < 300
+    assert study.tell(number, 1.0) and study.check().agrees
+    assert len(study.ask_many(np.int64(3))) == 3
+
+
+@pytest.mark.parametrize("time", [2**2000, float("nan"), float("inf"), "noon", None], ids=lambda said: str(said)[:5])
+def test_a_clock_that_says_nothing_sensible_is_refused(time: object) -> None:
+    study = create_study("s", {"a": 1.0, "b": 2.0}, sf.BestReward(0.1), seed=1, clock=lambda: time)  # type: ignore[arg-type, return-value]
+    with pytest.raises(InvalidStudy, match="the clock says"):
+        study.ask()
+    assert study._ledger.look(lambda view: view.machine.decisions) == 0

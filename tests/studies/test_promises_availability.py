@@ -22,7 +22,7 @@ from satisfice.errors import MissingExtra, OutcomeUnknown, SatisficeError, Stora
 from satisfice.studies import Study, get_storage, list_studies, load_study
 from satisfice.studies.machine import Machine
 from satisfice.studies.records import Asked, Entry
-from satisfice.studies.storages import sql, transactions
+from satisfice.studies.storages import database, links, sql, transactions
 from satisfice.studies.storages.database import TIMEOUT, make_database
 from satisfice.studies.storages.sql import SQLStorage
 from studies.proxy import Proxy
@@ -600,4 +600,24 @@ def test_backends_that_are_ended(postgres: str, postgresql_url: str) -> None:
         except StorageError:
             unknown += 1
     assert known >= 50
+    assert study.check().agrees
+
+
+def test_a_long_piece_of_work_is_not_taken_for_a_client_that_hangs(
+    postgresql_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows travel in pieces, so that the server hears of a client that works for longer than it waits for one."""
+    monkeypatch.setattr(database, "IDLE", 2)
+    monkeypatch.setattr(links, "SENT", 200)
+    study, ask = new(f"{postgresql_url}{'&' if '?' in postgresql_url else '?'}timeout=31"), Machine.ask
+
+    def slow(machine: Machine, row: Asked) -> None:
+        if row.id % 100 == 0:
+            time.sleep(0.15)
+        ask(machine, row)
+
+    monkeypatch.setattr(Machine, "ask", slow)
+    assert [decision.id for decision in study.ask_many(2_000)] == list(range(1, 2_001))  # 3 seconds
+    monkeypatch.undo()
+    assert study.tell_many(dict.fromkeys(range(1, 2_001), 1.0)) == 2_000
     assert study.check().agrees

@@ -9,6 +9,7 @@ import shutil
 import signal
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -31,6 +32,7 @@ from satisfice.studies import Study, archive, create_study, get_storage, list_st
 from satisfice.studies.serving import NOBODY
 from satisfice.studies.storages import Storage, sql
 from satisfice.studies.storages.base import Transaction, View
+from satisfice.studies.storages.transactions import SQLTransaction
 
 ARMS = {"small": 1.0, "large": 3.0}
 
@@ -325,6 +327,52 @@ def test_what_is_said_while_an_archive_is_written_is_in_it(
     assert study.check().agrees
 
 
+def test_leases_and_changes_while_an_archive_is_written_are_counted_as_they_are(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the decisions amount to is added up before anybody has to wait; leases may go on, and an arm begin anew."""
+    study, file = new(sqlite_url, clock=lambda: 0.0), tmp_path / "old.parquet"
+    pairs(study, 60)
+    written: list[Path] = []
+
+    def go_on() -> None:
+        written.append(file)
+        pairs(study, 40)
+        while len(written) == 1 and not study.status().drifts:
+            study.record_many([(arm, 0.0) for arm in ARMS for _ in range(20)])
+
+    while_written(monkeypatch, go_on)
+    monkeypatch.setattr(SQLTransaction, "chains", None)  # nothing of that length is read while others wait
+    assert study.archive(1.0, file) == 60
+    assert len(written) == 2  # once more since an arm had changed, and once with newer leases alone
+    monkeypatch.undo()
+    assert study.check().agrees
+    before = study.status()
+    study.repair()
+    assert study.status() == before
+    assert study.check().agrees
+
+
+def test_the_size_of_a_log_is_what_reading_it_finds(reopen: Callable[[], Storage], tmp_path: Path) -> None:
+    study = create_study("s", ARMS, sf.BestReward(0.1), storage=reopen(), seed=1)
+    for number in range(30):
+        decision = study.ask(subject=f"s{number}" if number % 3 else None)
+        if number % 4:
+            study.tell(decision.id, 1.0)
+        if number % 5 == 1:
+            study.tell(decision.id, 0.0, correct=True)
+    study.forget("s2")
+
+    def sizes(view: View) -> list[bool]:
+        return [view.size(through) == View.size(view, through) for through in range(33)]
+
+    assert all(study._ledger.look(sizes))
+    study.abandon(1)
+    assert study.archive(time.time() + 60.0, tmp_path / "old.parquet") == 4
+    assert all(study._ledger.look(sizes))
+    assert study._ledger.look(lambda view: view.size(4)) == (0, 0)
+
+
 def test_an_archive_of_what_changes_all_the_time_deletes_nothing(
     sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -468,8 +516,6 @@ def test_a_clock_that_says_nothing(reopen: Callable[[], Storage], time: float) -
 def test_the_servers_time(postgresql_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     study = new(postgresql_url, expire_after=60.0)
     study.ask()
-    import time
-
     true = time.time()
     monkeypatch.setattr(time, "time", lambda: true + 3e7)
     study.ask()

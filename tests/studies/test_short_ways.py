@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import count
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
@@ -20,6 +22,7 @@ from satisfice.studies.records import Asked
 from satisfice.studies.serving import NOBODY, serve
 from satisfice.studies.storages.base import Transaction, View
 from satisfice.studies.storages.memory import MemoryLedger
+from satisfice.studies.storages.transactions import SQLTransaction
 
 ARMS = {"a": 1.0, "b": 3.0, "c": 2.0}
 POLICIES = {
@@ -49,15 +52,22 @@ def the_long_way() -> Iterator[None]:
         stack.enter_context(patch.object(Machine, "plainly", property(lambda machine: -1)))
         stack.enter_context(patch.object(MemoryLedger, "add_first", Transaction.add_first))
         stack.enter_context(patch.object(MemoryLedger, "add_pull", Transaction.add_pull))
+        stack.enter_context(patch.object(SQLTransaction, "add_first", Transaction.add_first))
         stack.enter_context(patch("satisfice.studies.study.serve_next", serve_one))
         yield
 
 
-def lived(policy: str, terms: dict[str, Any], deeds: list[tuple[str, int, float]]) -> tuple[object, ...]:
+def lived(
+    policy: str, terms: dict[str, Any], deeds: list[tuple[str, int, float]], storage: str | None = None
+) -> tuple[object, ...]:
     """The log and the state after all that was done, at one second after the other."""
     seconds = count(1.0)
-    with patch("satisfice.studies.storages.memory.time", SimpleNamespace(time=lambda: next(seconds))):
-        study = create_study("s", ARMS, POLICIES[policy], policy, horizon=500, seed=3, **terms)
+    clock = SimpleNamespace(time=lambda: next(seconds), monotonic=time.monotonic)
+    with (
+        patch("satisfice.studies.storages.memory.time", clock),
+        patch("satisfice.studies.storages.sql.time", clock),
+    ):
+        study = create_study("s", ARMS, POLICIES[policy], policy, storage, horizon=500, seed=3, **terms)
         answers: list[object] = []
         last = 0
         for deed, number, reward in deeds:
@@ -109,3 +119,28 @@ def test_a_long_life_of_asking_and_telling(policy: str) -> None:
     assert pulls.call_count > 50 or policy == "ts-cs"  # which is asked again after every pull
     with the_long_way():
         assert lived(policy, {}, deeds) == short
+
+
+def test_a_first_reward_in_a_file_is_the_entry_that_the_long_way_makes(tmp_path: Path) -> None:
+    """Late, twice, corrected, after an abandonment, of one in the control group."""
+    turns = [("ask", 0, 1.0), ("tell", 0, 1 / 3), ("ask", 0, 0.0), ("many", 0, 0.0), ("tell", 2, 1.0), ("tell", 2, 1.0)]
+    deeds = [
+        *turns,
+        ("abandon", 0, 0.0),
+        ("tell", 0, 1.0),
+        ("correct", 0, 0.0),
+        ("correct", 1, 1.0),
+        ("tell", 9, 0.0),
+    ] * 6
+    terms = {"baseline": "b", "holdout": 0.3}
+    short_way, taken = SQLTransaction.add_first, []
+
+    def add_first(tx: SQLTransaction, number: int, reward: float) -> bool:
+        taken.append(short_way(tx, number, reward))
+        return taken[-1]
+
+    with patch.object(SQLTransaction, "add_first", add_first):
+        short = lived("pe-cs", terms, deeds, f"sqlite:///{tmp_path}/short.db")
+    assert sum(taken) > 10
+    with the_long_way():
+        assert lived("pe-cs", terms, deeds, f"sqlite:///{tmp_path}/long.db") == short

@@ -26,7 +26,7 @@ from satisfice.instances.doubt import optimal_of
 from satisfice.instances.sources import PandasFrame, columns_of
 from satisfice.instances.tally import MAX_BAD, DataWarning
 from satisfice.policies.contract import arrange
-from satisfice.problem import BestReward, Floats, Setting
+from satisfice.problem import TOLERANCE, BestReward, Floats, Setting
 from satisfice.words import is_number
 
 if TYPE_CHECKING:
@@ -235,6 +235,7 @@ def _state(evidence: Evidence, setting: Setting, choice: int, sure: float, confi
             1.0 - setting.alpha,
             reference,
             mu0,
+            squares=evidence.squares[order],
         )
         certain = bool((evidence.cost_errors == 0).all())
         found = proofs.judge(case, proofs.equal_levels(case, 1.0 - confidence)).certified
@@ -297,13 +298,8 @@ def _ratio(profit: float | None, cost: float) -> float | None:
 
 def _feasible(setting: Setting, evidence: Evidence, means: Floats) -> Floats:
     """Whether each arm is good enough in each draw, (draws, arms)."""
-    if setting.kind == "fixed":
-        bar = np.full(len(means), setting.mu0)
-    elif setting.reference is not None:
-        bar = (1 - setting.alpha) * means[:, evidence.face.index(setting.reference)]
-    else:
-        bar = (1 - setting.alpha) * means.max(axis=1)
-    return np.asarray(means >= bar[:, None], dtype=np.float64)
+    bar = setting.thresholds(means, evidence.face.names)
+    return np.asarray(means >= bar[:, None] - TOLERANCE, dtype=np.float64)
 
 
 def _savings(evidence: Evidence, setting: Setting, choice: int, monthly: float | None) -> tuple[Saving, ...]:

@@ -118,14 +118,7 @@ def optimal_of(setting: Setting, costs: Floats, means: Floats, names: tuple[str,
 
     `costs` are those of all arms, or drawn as the means are.
     """
-    if setting.kind == "fixed":
-        bar = np.full(len(means), setting.mu0)
-    elif setting.reference is not None:
-        at = Instance(np.zeros(len(names)), np.zeros(len(names)), names, "gaussian").index(setting.reference)
-        bar = (1 - setting.alpha) * means[:, at]
-    else:
-        bar = (1 - setting.alpha) * means.max(axis=1)
-    feasible = means >= bar[:, None] - TOLERANCE
+    feasible = means >= setting.thresholds(means, names)[:, None] - TOLERANCE
     best = np.where(feasible, np.broadcast_to(costs, means.shape), np.inf).argmin(axis=1)
     return np.where(feasible.any(axis=1), best, -1)
 

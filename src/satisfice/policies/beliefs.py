@@ -24,7 +24,7 @@ Ints = NDArray[np.int64]
 # Imaginary arms of uniform means that the prior is learned from besides the real ones, and the fewest pulls it counts.
 IMAGINARY = 4.0
 LEAST = 2.0
-# So many arms are weighed as those that may set the threshold.
+# So many arms are weighed as those that may set the threshold, and speak together against one that seems infeasible.
 RIVALS = 32
 # So many times the second largest cost the largest one counts at most, when it stands for one unit of reward.
 ALONE = 10.0
@@ -90,8 +90,9 @@ def learned(state: State) -> tuple[float, float]:
     """
     weight, first, second = IMAGINARY, IMAGINARY / 2.0, IMAGINARY / 3.0
     for k in range(len(state.pulls)):
-        share = state.pulls[k] / (state.pulls[k] + 3.0)
-        m = (state.totals[k] + 1.0) / (state.pulls[k] + 2.0)
+        n = float(state.pulls[k])  # numbers of arrays take plain code several times as long
+        share = n / (n + 3.0)
+        m = (float(state.totals[k]) + 1.0) / (n + 2.0)
         weight += share
         first += share * m
         second += share * m * m
@@ -109,15 +110,16 @@ def estimate(problem: Problem, state: State, beliefs: Beliefs) -> None:
         weight, prior = learned(state)
     pulls, flips, mean, variance = beliefs.pulls, beliefs.flips, beliefs.mean, beliefs.variance
     for k in range(arms):
-        n = state.pulls[k] + weight
-        m = (state.totals[k] + weight * prior) / n
+        seen, total, squares = float(state.pulls[k]), float(state.totals[k]), float(state.squares[k])
+        n = seen + weight
+        m = (total + weight * prior) / n
         pulls[k], mean[k] = n, m
         if sigma > 0.0:
             flips[k], variance[k] = n, sigma * sigma / n
         else:
             # Squares that cannot be, or are not kept, count as those of coin flips.
-            kept = state.totals[k] * state.totals[k] <= state.squares[k] * state.pulls[k] * (1.0 + 1e-9)
-            square = (state.squares[k] if kept else state.totals[k]) + weight * prior
+            kept = total * total <= squares * seen * (1.0 + 1e-9)
+            square = (squares if kept else total) + weight * prior
             v = min(max(square / n - m * m, 1e-12), m * (1.0 - m))
             flips[k], variance[k] = n * m * (1.0 - m) / v, v / (n + 1.0)
     mean[arms] = problem.mu0
@@ -131,20 +133,21 @@ def estimate(problem: Problem, state: State, beliefs: Beliefs) -> None:
 def root(problem: Problem, beliefs: Beliefs, i: int, j: int) -> float:
     """Signed root `sqrt(2 Z)` of the evidence: by how many standard deviations arm `i` misses what `j` sets."""
     sigma, scale = noise(problem), 1.0 - problem.alpha
-    flips, mean = beliefs.flips, beliefs.mean
+    n, m = float(beliefs.flips[i]), float(beliefs.mean[i])
     if j == len(problem.costs):
-        z, bar = flips[i] * kl(mean[i], problem.mu0, sigma), problem.mu0
+        z, bar = n * kl(m, problem.mu0, sigma), problem.mu0
     else:
-        z, bar = evidence(flips[i], mean[i], flips[j], mean[j], scale, sigma), scale * mean[j]
+        theirs = float(beliefs.mean[j])
+        z, bar = evidence(n, m, float(beliefs.flips[j]), theirs, scale, sigma), scale * theirs
     u = math.sqrt(2.0 * min(z, 1e6))
-    return u if mean[i] < bar else -u
+    return u if m < bar else -u
 
 
 @inline
 def loss(problem: Problem, beliefs: Beliefs, i: int, j: int, u: float) -> float:
     """The expected shortfall of one pull of arm `i` below what `j` sets; `u` is their `root`."""
     scale = 1.0 - problem.alpha
-    return math.sqrt(beliefs.variance[i] + scale * scale * beliefs.variance[j]) * excess(u)
+    return math.sqrt(float(beliefs.variance[i]) + scale * scale * float(beliefs.variance[j])) * excess(u)
 
 
 class Joint(NamedTuple):
@@ -160,24 +163,27 @@ def together(problem: Problem, beliefs: Beliefs, i: int) -> Joint:
     """The smallest `n_i kl(m_i, s x) + sum over j with m_j > x of n_j kl(m_j, x)`, with `s = 1 - alpha`.
 
     For arm `i` to be feasible after all, every arm above `x` must have been lucky. Arms are added by mean, the largest
-    first; where several are to have the mean `x`, their rewards count as those of one arm.
+    first; where several are to have the mean `x`, their rewards count as those of one arm. No more than `RIVALS` speak,
+    so that a decision takes time in proportion to the number of arms (but for sorting them).
     """
     sigma, scale = noise(problem), 1.0 - problem.alpha
     flips, mean, rank = beliefs.flips, beliefs.mean, beliefs.rank
+    own, m = float(flips[i]), float(mean[i])
     n, total, x, movers = 0.0, 0.0, 0.0, 0
     if problem.reference >= 0:
-        n, total, movers = flips[problem.reference], flips[problem.reference] * mean[problem.reference], 1
-    while problem.reference < 0 and movers < len(rank) and (movers == 0 or mean[rank[movers]] > x):
+        n = float(flips[problem.reference])
+        total, movers = n * float(mean[problem.reference]), 1
+    while problem.reference < 0 and movers < min(len(rank), RIVALS) and (movers == 0 or mean[rank[movers]] > x):
         j = rank[movers]
-        n += flips[j]
-        total += flips[j] * mean[j]
+        n += float(flips[j])
+        total += float(flips[j]) * float(mean[j])
         movers += 1
-        x = meeting(flips[i], mean[i], n, total / n, scale, sigma)
-    x = meeting(flips[i], mean[i], n, total / n, scale, sigma)
-    nats = flips[i] * kl(mean[i], scale * x, sigma)
+        x = meeting(own, m, n, total / n, scale, sigma)
+    x = meeting(own, m, n, total / n, scale, sigma)
+    nats = own * kl(m, scale * x, sigma)
     for r in range(movers):
         j = problem.reference if problem.reference >= 0 else rank[r]
-        nats += flips[j] * kl(mean[j], x, sigma)
+        nats += float(flips[j]) * kl(float(mean[j]), x, sigma)
     return Joint(nats, x, movers)
 
 
@@ -193,9 +199,10 @@ def compare(problem: Problem, beliefs: Beliefs) -> tuple[int, int]:
     top, star = first, -1
     if last - first > 1:
         top, most = beliefs.rank[0], 0.0
+        best, doubt = float(beliefs.mean[top]), float(beliefs.variance[top])
         for j in range(arms):
-            spread = math.sqrt(beliefs.variance[j] + beliefs.variance[top])
-            gain = spread * excess((beliefs.mean[j] - beliefs.mean[top]) / spread)
+            spread = math.sqrt(float(beliefs.variance[j]) + doubt)
+            gain = spread * excess((float(beliefs.mean[j]) - best) / spread)
             if j != top and gain > most:
                 star, most = j, gain
     for k in range(arms):
@@ -240,17 +247,17 @@ def appraise(problem: Problem, beliefs: Beliefs, unit: float) -> None:
     # The chance that arm k is optimal: it is feasible and no cheaper arm is, as if these were independent.
     unsettled, chance, paid = 1.0, 0.0, 0.0
     for k in range(arms):
-        cost = problem.costs[k] / unit
-        price[k] = beliefs.short[k] + max(chance * cost - paid, 0.0)
-        chance += unsettled * feasible[k]
-        paid += unsettled * feasible[k] * cost
-        unsettled *= 1.0 - feasible[k]
+        cost, good = float(problem.costs[k]) / unit, float(feasible[k])
+        price[k] = float(beliefs.short[k]) + max(chance * cost - paid, 0.0)
+        chance += unsettled * good
+        paid += unsettled * good * cost
+        unsettled *= 1.0 - good
     # Passing over the last arm of a fixed threshold leaves nothing that is good enough: that counts as one unit.
-    after = problem.costs[-1] / unit + (0.0 if math.isnan(problem.mu0) else 1.0)
+    after = float(problem.costs[-1]) / unit + (0.0 if math.isnan(problem.mu0) else 1.0)
     for k in range(arms - 1, -1, -1):
-        cost = problem.costs[k] / unit
+        cost, good = float(problem.costs[k]) / unit, float(feasible[k])
         saving[k] = max(after - cost, 0.0)
-        after = feasible[k] * cost + (1.0 - feasible[k]) * after
+        after = good * cost + (1.0 - good) * after
 
 
 @inline

@@ -12,10 +12,21 @@ import pickle
 import stat
 import sys
 import tempfile
+import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+try:
+    import fcntl
+except ImportError:  # no such locks on Windows: two processes may both compile a rule
+    fcntl = None  # type: ignore[assignment]
+
+# How long to wait for another process that compiles the same, and between two looks whether it is done, in seconds.
+PATIENCE, PAUSE = 120.0, 0.02
 
 
 def cache_dir() -> Path | None:
@@ -75,9 +86,10 @@ class DiskCache:
     between processes that may both write it, and knows a function by its source file.
     """
 
-    def __init__(self, folder: Path, key: str, current: Callable[[], bool] = lambda: True) -> None:
-        """`current` says whether the function is still the one of the key, which it got before it is compiled."""
-        self.cache_path = str(folder)
+    def __init__(self, folder: Path | None, key: str, current: Callable[[], bool] = lambda: True) -> None:
+        """Without a folder nothing is kept. `current` is asked after each compilation whether the function is still
+        the one of the key, which it got before."""
+        self.cache_path = str(folder or "")
         self.current = current
         self.folder = folder
         self.key = key
@@ -90,10 +102,13 @@ class DiskCache:
 
     def flush(self) -> None:
         """Forget what is kept of this function."""
-        for file in self.folder.glob(f"{self.key}-*"):
+        for file in () if self.folder is None else self.folder.glob(f"{self.key}-*"):
             file.unlink(missing_ok=True)
 
-    def _file(self, terms: tuple[str, ...]) -> Path:
+    def _file(self, terms: tuple[str, ...]) -> Path | None:
+        """Where the code is kept; None: it is not. The type of a function that is handed over has its address in it."""
+        if self.folder is None or " at 0x" in terms[0]:
+            return None
         return self.folder / f"{self.key}-{hashlib.sha256(repr(terms).encode()).hexdigest()[:16]}.nbc"
 
     def load_overload(self, signature: Any, context: Any) -> Any:
@@ -102,8 +117,11 @@ class DiskCache:
 
         context.refresh()
         terms = _terms(signature, context.codegen())
+        file = self._file(terms)
+        if file is None:
+            return None
         try:
-            with self._file(terms).open("rb") as stream:
+            with file.open("rb") as stream:
                 entry = os.fstat(stream.fileno())
                 if hasattr(os, "getuid") and (entry.st_uid != os.getuid() or entry.st_mode & 0o022):
                     return None
@@ -115,19 +133,36 @@ class DiskCache:
         except Exception:  # cut short, or of another time: it is compiled and written anew
             return None
 
+    @contextmanager
+    def alone(self, signature: Any, codegen: Any) -> Iterator[None]:
+        """While this is held, other processes that want the same code wait, and then find it in the folder.
+
+        They wait for `PATIENCE` at most: a process may have been stopped. One that is killed holds nothing. A function
+        is held before those that it calls, so that no two processes wait for one another.
+        """
+        file = self._file(_terms(signature, codegen))
+        held = None if file is None or fcntl is None or file.exists() else _hold(file)
+        try:
+            yield
+        finally:
+            if held is not None:
+                descriptor, place = held
+                fcntl.lockf(descriptor, fcntl.LOCK_UN, 1, place)
+
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep the compiled code for a signature. Many processes may do so at once: the last one is kept."""
         from numba.core import serialize
 
+        terms = _terms(signature, result.codegen)
+        file = self._file(terms)
         if (
             not self.current()
+            or file is None
             or result.library.has_dynamic_globals
             or any(not part.can_cache for part in result.lifted)
         ):
             return
         dumps: Any = serialize.dumps
-        terms = _terms(signature, result.codegen)
-        file = self._file(terms)
         draft = file.with_suffix(f".{uuid.uuid4().hex[:16]}")
         try:
             descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -138,8 +173,47 @@ class DiskCache:
             draft.unlink(missing_ok=True)
 
 
+def _hold(file: Path) -> tuple[int, int] | None:
+    """Lock one byte of a file that all processes have open; which one depends on the code that is wanted."""
+    place = int.from_bytes(hashlib.sha256(file.name.encode()).digest()[:7], "little")
+    until = time.monotonic() + PATIENCE
+    try:
+        descriptor = _opened(file.parent)
+        while True:
+            try:
+                fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+                return descriptor, place
+            except (BlockingIOError, PermissionError):
+                if time.monotonic() > until:
+                    return None
+                time.sleep(PAUSE)
+    except OSError:  # a file system without locks
+        return None
+
+
+@cache
+def _opened(folder: Path) -> int:
+    """The file of locks, open for as long as the process lives: closing it would give up every lock of the process."""
+    return os.open(folder / "locks", os.O_RDWR | os.O_CREAT, 0o600)
+
+
 def _terms(signature: Any, codegen: Any) -> tuple[str, ...]:
     """What compiled code depends on besides its key: types of the arguments, the processor, checks of bounds."""
-    from numba.core import config
+    from numba.core import config, sigutils
 
-    return repr(signature), repr(codegen.magic_tuple()), repr(vars(config)["BOUNDSCHECK"])
+    normalize: Any = sigutils.normalize_signature
+    arguments, result = normalize(signature)
+    types = ", ".join(map(_spelled, arguments))
+    return types, repr(result), repr(codegen.magic_tuple()), repr(vars(config)["BOUNDSCHECK"])
+
+
+def _spelled(kind: Any) -> str:
+    """A type of Numba's, with the fields of named tuples: its own word for one says their types alone."""
+    from numba.core import types
+
+    if not isinstance(kind, types.BaseTuple):
+        return repr(kind)
+    cls, names = getattr(kind, "instance_class", tuple), getattr(kind, "fields", ())
+    parts: Any = kind
+    inside = ", ".join(map(_spelled, parts))
+    return f"{cls.__module__}.{cls.__qualname__}[{', '.join(names)}]({inside})"

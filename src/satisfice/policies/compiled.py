@@ -1,9 +1,10 @@
 """Plain functions, compiled: a rule and every plain function that it calls, with Numba.
 
 A rule calls other functions by their names, so compiling it means compiling those and handing it a set of globals in
-which the names stand for compiled functions; the same for functions in a closure, or reached through a module. Compiled
-code is kept under a key of everything that it was made of (`fingerprint`), in memory and, where that key means the same
-in another process, on disk (`cache`): an edited rule, or one with another constant, is never served from an old cache.
+which the names stand for compiled functions; the same for functions in a closure or a tuple, or reached through
+modules. Compiled code is kept under a key of everything that it was made of (`fingerprint`), in memory and, where that
+key means the same in another process, on disk (`cache`): an edited rule, or one with another constant, is never served
+from an old cache.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import CellType, FunctionType, ModuleType
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from satisfice.errors import InvalidPolicy
 from satisfice.policies.cache import DiskCache, cache_dir
@@ -47,7 +48,7 @@ def link(function: Callable[..., Any], **names: object) -> Callable[..., Any]:
     >>> link(area, circle=3)(2)
     12
     """
-    copy = _rebuilt(_plain(function), dict(names), {}, "")
+    copy = _rebuilt(_plain(function), dict(names), "")
     if _makes_no_arrays(_plain(function), names):
         uncounted(copy)
     return copy
@@ -140,27 +141,34 @@ def _dispatcher(
         from numba.core import config
 
         above = (*above, function)
-        scope, closure = _calls(function)
+        # Code that Python runs in the midst of it calls what it calls from Python.
+        from_python = _has_blocks_of_python(function)
 
-        def inner(values: dict[str, Callable[..., Any]]) -> dict[str, Any]:
-            return {name: _dispatcher(value, {}, above, plainly=plainly) for name, value in values.items()}
+        def compiled(part: Callable[..., Any]) -> Any:
+            return part if plain_of(part) in above else _dispatcher(part, {}, above, from_python, plainly)
 
-        parts = inner({place: value for place, value in scope.items() if plain_of(value) not in above}) | inner(names)
-        cells = inner({name: value for name, value in closure.items() if plain_of(value) not in above})
+        parts = {name: compiled(part) for name, part in names.items()}
         # The key in the name: code of another process with the same names must not be taken for this one.
-        copy = _rebuilt(function, parts, cells, "_" + key)
+        copy = _rebuilt(function, parts, "_" + key, compiled)
         if vars(config)["DISABLE_JIT"]:  # somebody looks for a mistake with a debugger
             return copy
         copy.__dict__[MADE] = True
         options: dict[str, Any] = {"no_cpython_wrapper": not outer, "no_cfunc_wrapper": True, "_nrt": not plainly}
         made: Any = njit(copy, forceinline=INLINE in function.__dict__, **given, **options)
-        for place, value in scope.items():
+        for name, value in function.__globals__.items():
             if plain_of(value) is function:  # it calls itself
-                copy.__globals__[place] = made
+                copy.__globals__[name] = made
         _once_for_all_numbers(made)
-        folder = cache_dir() if lasting else None
-        if folder is not None:
-            made._cache = DiskCache(folder, key, lambda: fingerprint(function, names)[0] == bare)
+
+        def current() -> bool:
+            """Whether the function is still the one of the key; if not, what was just compiled is not that one."""
+            if fingerprint(function, names)[0] == bare:
+                return True
+            _dispatchers.pop(key, None)
+            return False
+
+        made._cache = DiskCache(cache_dir() if lasting else None, key, current)
+        _once_for_all_processes(made)
         _dispatchers[key] = made
     return _dispatchers[key]
 
@@ -188,51 +196,80 @@ def _once_for_all_numbers(made: Any) -> None:
     made.get_call_template = get_call_template
 
 
-def _calls(function: FunctionType) -> tuple[dict[str, Callable[..., Any]], dict[str, Callable[..., Any]]]:
-    """The functions to compile that a function calls: by global name (`name` or `module.name`), and in its closure."""
-    names, scope = names_of(function.__code__), function.__globals__
-    found: dict[str, Callable[..., Any]] = {}
-    for name in sorted(names & scope.keys()):
-        value = scope[name]
-        if plain_of(value) is not None:
-            found[name] = value
-        elif isinstance(value, ModuleType) and not known(value):
-            inside = {word: thing for word in sorted(names) if (thing := attribute(value, word)) is not MISSING}
-            found |= {
-                f"{name}.{word}": cast(Any, thing) for word, thing in inside.items() if plain_of(thing) is not None
-            }
-    free = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    return found, {name: cast(Any, value) for name, cell in free if plain_of(value := content(cell)) is not None}
+def _once_for_all_processes(made: Any) -> None:
+    """Compile where no other process does: that one's code is waited for, and loaded."""
+    as_it_is = made.compile
+
+    def compile(signature: Any) -> Any:
+        with made._cache.alone(signature, made.targetctx.codegen()):
+            return as_it_is(signature)
+
+    made.compile = compile
 
 
-def _rebuilt(function: FunctionType, parts: dict[str, Any], cells: dict[str, Any], suffix: str) -> FunctionType:
-    """A copy of a function that reaches `parts` by the names of `_calls`, and `cells` in its closure."""
-    scope, names = dict(function.__globals__), names_of(function.__code__)
-    if names & BY_VALUE:  # Numba remembers what `getattr` found in a module
-        for name in names & scope.keys():
-            if isinstance(scope[name], ModuleType) and not known(scope[name]):
-                scope[name] = _copied(scope[name])
-    for place, value in parts.items():
-        name, _, attribute = place.partition(".")
-        if attribute:
-            if scope[name] is function.__globals__[name]:
-                scope[name] = _copied(scope[name])
-            setattr(scope[name], attribute, value)
-        else:
-            scope[name] = value
-    free = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    closure = tuple(CellType(cells[name]) if name in cells else cell for name, cell in free)
-    copy = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, closure)
+def _has_blocks_of_python(function: FunctionType) -> bool:
+    from numba import objmode
+
+    names = names_of(function.__code__)
+    return "objmode" in names or any(function.__globals__.get(name) is objmode for name in names)
+
+
+def _rebuilt(
+    function: FunctionType, parts: dict[str, Any], suffix: str, compiled: Callable[..., Any] | None = None
+) -> FunctionType:
+    """A copy of a function in which the global names `parts` stand for other things.
+
+    Every other function that it may reach, by a global name, in its closure or among its defaults, is what `compiled`
+    makes of it.
+    """
+    names = names_of(function.__code__)
+    scope, closure, defaults = dict(function.__globals__), function.__closure__, function.__defaults__
+    if compiled is not None:
+        copies: dict[int, ModuleType] = {}
+        for name in sorted(names & scope.keys() - parts.keys()):
+            scope[name] = _exchanged(scope[name], names, compiled, copies)
+        closure = closure and tuple(CellType(_exchanged(content(c), names, compiled, copies)) for c in closure)
+        defaults = defaults and _exchanged(defaults, names, compiled, copies)
+    copy = FunctionType(function.__code__, scope | parts, function.__name__, defaults, closure)
     copy.__kwdefaults__ = function.__kwdefaults__
     copy.__qualname__ = function.__qualname__ + suffix
     copy.__module__ = function.__module__
     return copy
 
 
-def _copied(module: ModuleType) -> ModuleType:
-    copy = ModuleType(module.__name__)
-    copy.__dict__.update(module.__dict__)
-    return copy
+def _exchanged(value: Any, names: frozenset[str], compiled: Callable[..., Any], copies: dict[int, ModuleType]) -> Any:
+    """A value in which functions are exchanged for compiled ones: in tuples, and in modules, by names, however deep."""
+    if plain_of(value) is not None:
+        return compiled(value)
+    if isinstance(value, tuple):
+        items = [_exchanged(item, names, compiled, copies) for item in value]
+        if all(new is old for new, old in zip(items, value, strict=True)):
+            return value
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if not isinstance(value, ModuleType) or known(value):
+        return value
+    if id(value) not in copies:
+        if not names & BY_VALUE and not any(_functions(value, names, set())):  # Numba remembers what `getattr` found
+            return value
+        copies[id(value)] = copy = ModuleType(value.__name__)
+        copy.__dict__.update(value.__dict__)
+        for name in sorted(names):
+            if (thing := attribute(value, name)) is not MISSING:
+                setattr(copy, name, _exchanged(thing, names, compiled, copies))
+    return copies[id(value)]
+
+
+def _functions(value: object, names: frozenset[str], seen: set[int]) -> Iterator[object]:
+    """The functions to compile that may be reached in a value, by names."""
+    if plain_of(value) is not None:
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _functions(item, names, seen)
+    elif isinstance(value, ModuleType) and not known(value) and id(value) not in seen:
+        seen.add(id(value))
+        for name in sorted(names):
+            yield from _functions(attribute(value, name), names, seen)
 
 
 def _uncompilable(rule: Callable[..., Any], engine: Callable[..., Any], error: Exception) -> InvalidPolicy:
@@ -240,10 +277,12 @@ def _uncompilable(rule: Callable[..., Any], engine: Callable[..., Any], error: E
     rule = _plain(rule)
     text, code = str(error), rule.__code__
     place = code.co_filename, code.co_firstlineno
-    for found in re.finditer(r'\b(?:at|from) (\S.*?) \((\d+)\)|File "(.+?)", line (\d+)', text):
-        file = Path(found[1] or found[3]).resolve()
-        if rule is engine or file != Path(engine.__code__.co_filename).resolve():
-            place = str(file), int(found[2] or found[4])
+    for found in re.finditer(r'\b(?:at|from) (?!0x)(\S.*?) \((\d+)\)|File "(.+?)", line (\d+)', text):
+        file, line = found[1] or found[3], int(found[2] or found[4])
+        if not file.startswith("<"):  # as it does where there is none
+            file = str(Path(file).resolve())
+        if rule is engine or file != str(Path(engine.__code__.co_filename).resolve()):
+            place = file, line
             break
     lines = (line.strip() for line in text.splitlines())
     reason = next((line for line in lines if line and not line.startswith("Failed in ")), type(error).__name__)

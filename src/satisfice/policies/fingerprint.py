@@ -201,7 +201,7 @@ class _Sum:
         elif isinstance(value, ModuleType):
             self.module(value, names)
         elif isinstance(value, (np.ndarray, np.generic)) and not value.dtype.hasobject:
-            self.changeable = self.changeable or isinstance(value, np.ndarray)
+            self.changeable = self.changeable or isinstance(value, (np.ndarray, np.void))
             self.add("array", repr(value.dtype), repr((kind.__name__, value.shape, value.strides)))
             self.add(value.tobytes())
         elif isinstance(value, np.dtype):

@@ -66,8 +66,9 @@ class GLRDrift(GLR):
 
     The rewards of every arm are watched (`satisfice.changes`). After an alarm the arm begins anew, with the rewards
     since the change, and what is known of the others counts as `RECALL` pulls at most: where one has changed, others
-    may have. GLR goes on from there. Arms that are passed over and might have become better are looked at now and then
-    (`satisfice.policies.looks`), as often as is best for an assumed number of changes, at a bounded price.
+    may have. (A rule that buys proofs counts all, lest it buys again what is proved.) GLR goes on from there. Arms that
+    are passed over and might have become better are looked at now and then (`satisfice.policies.looks`), as often as is
+    best for an assumed number of changes, at a bounded price.
 
     Parameters
     ----------
@@ -89,7 +90,7 @@ class GLRDrift(GLR):
     alarm: float = 0.01
 
     id = "glr-drift"
-    version = GLR.version + 1
+    version = GLR.version + 2
     changing = True
     summary = "glr that notices when the mean of an arm changes, and looks at arms that it passes over"
     bounded_only = True
@@ -153,7 +154,7 @@ class GLRDrift(GLR):
             own.born[arm] = own.changes[0]
             own.left[0] = own.asked[0] = own.looking[0] = 0
             for k in range(arms):
-                if k != arm and state.pulls[k] > RECALL:
+                if k != arm and state.pulls[k] > RECALL and problem.params.proof <= 0.0:
                     kept = RECALL / state.pulls[k]
                     state.pulls[k] = RECALL
                     state.totals[k] *= kept

@@ -79,7 +79,7 @@ class Job:
     def gaps(self) -> NDArray[np.float64]:
         """Cost and quality gaps, (2, arms), in the policy's order."""
         both = self.setting.cost_gaps(self.instance), self.setting.quality_gaps(self.instance)
-        return np.stack(both)[:, self.order]
+        return np.stack([gaps[self.order] for gaps in both])  # rows one after the other, also of a single arm
 
     @property
     def engine(self) -> Engine:

@@ -6,12 +6,13 @@ import contextlib
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from satisfice.errors import InvalidData, InvalidStudy, OutcomeUnknown
 from satisfice.exports import kind_of, writer
 from satisfice.files import write_whole
 from satisfice.studies.config import is_number, shown
+from satisfice.studies.machine import Machine
 from satisfice.studies.part import StudyPart
 from satisfice.studies.records import Event, Outcome, Row
 from satisfice.studies.storages.base import Ledger, Transaction, View
@@ -109,21 +110,21 @@ def archive(ledger: Ledger, before: float, path: Path) -> int:
     if not last:
         return 0
     first = ledger.look(lambda view: view.machine.archived)
-    written = (0, 0)
+    written: Tally | None = None
 
-    def write(view: View) -> tuple[int, int]:
-        counted = tally(view, last)[1]
-        write_log(view, path, last, new=not any(written))
-        return counted
+    def write(view: View) -> Tally:
+        found = tally(view, last)
+        write_log(view, path, last, new=written is None)
+        return found
 
     def work(tx: Transaction) -> int:
-        machine = tx.machine
+        # Others wait for this: what takes long, to read and to add up, was done before.
+        machine, counted = tx.machine, cast(Tally, written)
         if machine.archived != first:
             raise InvalidStudy("somebody else archives this study at the same time; nothing was deleted")
-        amount, counted = tally(tx, last)
-        if counted != written:
+        if tx.size(last) != counted.size or _marks(machine) != counted.marks:
             raise Changed("the decisions to archive change all the time; nothing was deleted")
-        tx.add_event(Event(machine.seq + 1, "archive", amount, tx.now))
+        tx.add_event(Event(machine.seq + 1, "archive", counted.data(machine), tx.now))
         tx.put_away(last)
         return last - first
 
@@ -138,7 +139,7 @@ def archive(ledger: Ledger, before: float, path: Path) -> int:
     except OutcomeUnknown:
         raise  # the file may be all that is left of them; it stays, as it does after an interrupt
     except Exception as error:
-        if any(written) and (isinstance(error, InvalidStudy | InvalidData) or _untouched(ledger, first)):
+        if written is not None and (isinstance(error, InvalidStudy | InvalidData) or _untouched(ledger, first)):
             path.unlink(missing_ok=True)
         raise
 
@@ -155,14 +156,36 @@ def _untouched(ledger: Ledger, first: int) -> bool:
         return False
 
 
+class Tally(NamedTuple):
+    """What the first decisions that are still in the log amount to, and what that rests on."""
+
+    through: int
+    amounts: dict[str, object]
+    handed: list[tuple[int, int]]  # of every part, the number of its lease and how many are pulls of it
+    size: tuple[int, int]  # as `View.size` has it
+    marks: list[list[int]]  # as `_marks` has them
+
+    def data(self, machine: Machine) -> dict[str, object]:
+        """The data of the archive's event, for a study whose leases may have changed since."""
+        # A lease that was made since has handed out none of these decisions.
+        handed = [
+            pulls if part.lease.number == number and part.lease.pulls else 0
+            for part, (number, pulls) in zip(machine.leaves, self.handed, strict=False)
+        ]
+        parts = [
+            {**amount, "handed": pulls}
+            for amount, pulls in zip(cast("list[dict[str, object]]", self.amounts["parts"]), handed, strict=False)
+        ]
+        return {"through": self.through, "handed": 0 if parts else handed[0], **self.amounts, "parts": parts}
+
+
 def amounts(view: View, through: int) -> dict[str, object]:
     """What the decisions up to `through` that are still in the log amount to: the data of an archive's event."""
-    return tally(view, through)[0]
+    return tally(view, through).data(view.machine)
 
 
-def tally(view: View, through: int) -> tuple[dict[str, object], tuple[int, int]]:
-    """What the decisions up to `through` amount to, and how many rows of the log and names of subjects there are. Rows
-    are only added and names only erased, so that where there are as many nothing has changed."""
+def tally(view: View, through: int) -> Tally:
+    """What the decisions up to `through` amount to."""
     machine = view.machine
     handed = [0] * len(machine.leaves)
     part = StudyPart.like(machine)
@@ -176,10 +199,13 @@ def tally(view: View, through: int) -> tuple[dict[str, object], tuple[int, int]]
         part.ask(asked)
         for entry in entries:
             part.enter(entry)
-    counts = part.counts()
-    for amount, pulls in zip(cast("list[dict[str, object]]", counts["parts"]), handed, strict=False):
-        amount["handed"] = pulls
-    return {"through": through, "handed": 0 if machine.parts else handed[0], **counts}, (lines, names)
+    of_lease = [(leaf.lease.number, pulls) for leaf, pulls in zip(machine.leaves, handed, strict=True)]
+    return Tally(through, part.counts(), of_lease, (lines, names), _marks(machine))
+
+
+def _marks(machine: Machine) -> list[list[int]]:
+    """Up to which decision the rewards of every arm are of another time, of the study and of every part."""
+    return [[arm.changed for arm in part.arms] for part in (machine, *machine.parts)]
 
 
 def _settled_until(view: View, before: float) -> int:

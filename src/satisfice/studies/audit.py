@@ -77,7 +77,7 @@ def audit(view: View) -> Audit:
     kept: Machine = view.stored
     checked = _Checked(view)
     try:
-        made = fold(view.config, checked, kept.frontier.last)  # type: ignore[arg-type]
+        made = fold(view.config, checked, kept.frontier.last, watch=False)  # type: ignore[arg-type]
     except (SatisficeError, LookupError, TypeError, ValueError) as error:
         found = (*checked.odd[:MOST], f"the log cannot be followed: {error}")
         return Audit(view.config.name, kept.seq, kept.decisions, checked.rewards, found)

@@ -222,8 +222,11 @@ class StudyChanger(StudyReader):
 
 def _faded(part: Machine, changed: int) -> list[list[int]]:
     """Rewards of the other arms, and their sums, that a rule counts no more: where one arm has changed, others may
-    have, and what is known of them counts as `RECALL` rewards at most."""
-    off = []
+    have, and what is known of them counts as `RECALL` rewards at most. A rule that buys proofs counts all, as proofs
+    do: else it would buy again what is proved."""
+    off: list[list[int]] = []
+    if getattr(part.config.policy, "proof", 0.0) > 0.0:
+        return off
     for i, arm in enumerate(part.arms):
         excess = arm.seen - RECALL
         if i != changed and excess > 0:

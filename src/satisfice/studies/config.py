@@ -15,6 +15,7 @@ from satisfice.errors import InvalidPolicy, InvalidStudy, SatisficeError, Storag
 from satisfice.policies import Policy, get_policy
 from satisfice.policies.places import VARIABLE
 from satisfice.problem import MAX_ARMS, FixedThreshold, ReferenceArm, Setting, arm_index
+from satisfice.words import as_float
 from satisfice.words import is_number as is_number
 from satisfice.words import shown as shown
 
@@ -280,22 +281,19 @@ def check_name(name: object) -> str:
 
 def check_cost(name: str, cost: object) -> float:
     """The cost of an arm, or `InvalidStudy`."""
-    try:
-        price = float(cost)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        price = math.nan
+    price = as_float(cost)
     if not (math.isfinite(price) and price >= 0):
-        raise InvalidStudy(f"the cost of {name!r} is {cost!r}; it must be a finite number of at least 0")
+        raise InvalidStudy(f"the cost of {name!r} is {shown(cost)}; it must be a finite number of at least 0")
     return price
 
 
 def _range(ends: tuple[float, float], what: str = "rewards", thing: str = "reward") -> tuple[float, float]:
     try:
         low, high = (float(end) for end in ends)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidStudy(f"{what} = {shown(ends)}; give the range of a {thing} as (lowest, highest)") from None
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise InvalidStudy(f"{what} = {ends!r}; the lowest must be below the highest, both finite")
+        raise InvalidStudy(f"{what} = {shown(ends)}; the lowest must be below the highest, both finite")
     return low, high
 
 

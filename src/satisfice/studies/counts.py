@@ -13,7 +13,8 @@ from functools import lru_cache
 
 from satisfice.changes import Change, Watch, feed_each, new_watch
 
-UNIT = 1 << 80
+BITS = 80
+UNIT = 1 << BITS
 UNITS = UNIT * UNIT  # of squares
 # The share of the allowed error that is kept for arms that come later.
 LATER = 0.05
@@ -29,6 +30,17 @@ def units(value: float) -> int:
     True
     """
     return round(value * UNIT)
+
+
+def fields_of(record: Counts | Progress | Group) -> list[object]:
+    """The counts of a record as plain data, in their order.
+
+    Examples
+    --------
+    >>> fields_of(Group(asked=3))
+    [3, 0, 0, 0, 0, 0]
+    """
+    return [getattr(record, name) for name in record.__match_args__]
 
 
 def share_of(born: int) -> float:
@@ -81,15 +93,17 @@ class Counts:
     # Which one it is of the arms that came later and those that began anew, from 1; 0: it was there from the beginning.
     born: int = 0
     squares: int = 0  # sum of the squares of its rewards, in units of units
+    sure_squares: int = 0  # of those up to the frontier, and of another time
+    old_squares: int = 0
 
     def squares_of(self, pulls: float, total: float) -> float:
         """The sum of the squares of so many rewards, if they vary as those of the arm do compared with coin flips."""
-        least = total * total / max(pulls, 1.0)
-        if not self.pulls:
+        if self.squares == self.total << BITS:  # they are coin flips, or there are none
             return total
         n, sum_, squares = self.pulls, self.total / UNIT, self.squares / UNITS
         flips = sum_ - sum_ * sum_ / n
         share = min(max((squares - sum_ * sum_ / n) / flips, 0.0), 1.0) if flips > 1e-12 else 1.0
+        least = total * total / max(pulls, 1.0)
         return least + share * max(total - least, 0.0)
 
     @property
@@ -106,6 +120,11 @@ class Counts:
     def sum(self) -> int:
         """The sum of those, in units."""
         return self.total - self.old_total
+
+    @property
+    def sum_squares(self) -> int:
+        """The sum of their squares, in units of units."""
+        return self.squares - self.old_squares
 
     @property
     def outstanding(self) -> int:
@@ -126,9 +145,9 @@ class Counts:
         """Rewards of decisions up to this one are of another time."""
         self.changed, self.born = decisions, born
         self.old_asked, self.old_pulls = self.asked, self.pulls
-        self.old_dropped, self.old_total = self.dropped, self.total
+        self.old_dropped, self.old_total, self.old_squares = self.dropped, self.total, self.squares
         self.head_pulls, self.head_total = head_pulls, head_total
-        self.sure_pulls = self.sure_total = 0
+        self.sure_pulls = self.sure_total = self.sure_squares = 0
         self.__post_init__()
 
     def __post_init__(self) -> None:

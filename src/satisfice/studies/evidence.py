@@ -22,14 +22,14 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from satisfice import bets, proofs
+from satisfice import between, proofs
 from satisfice.statistics import interval
 from satisfice.studies.counts import UNIT, UNITS, share_of
 from satisfice.studies.facts import CERTIFIED, NONE, REFUTED, Fact, read_facts
 from satisfice.studies.machine import Machine
 
 # Whoever looks again and again finds most arms as they were.
-_interval = lru_cache(maxsize=4096)(bets.interval)
+_interval = lru_cache(maxsize=4096)(between.interval)
 
 Floats = NDArray[np.float64]
 
@@ -52,17 +52,22 @@ class Evidence:
         self.pending = np.array([max(arm.outstanding, 0) for arm in arms])
         self._pulls = np.array([arm.counted for arm in arms])
         self._totals = np.array([arm.sum / UNIT for arm in arms])
-        self._squares = np.array([arm.squares / UNITS for arm in arms])  # of older rewards, too: at least their sum
+        self._squares = np.array([arm.sum_squares / UNITS for arm in arms])
         self._sure_pulls = np.array([arm.sure_pulls for arm in arms])
         self._sure_totals = np.array([arm.sure_total / UNIT for arm in arms])
-        self.cases = [self._case(self._pulls, self._totals, self.pending if self.pending.any() else None)]
+        self._sure_squares = np.array([arm.sure_squares / UNITS for arm in arms])
+        pending = self.pending if self.pending.any() else None
+        self.cases = [self._case(self._pulls, self._totals, self._squares, pending)]
         if machine.frontier.last < machine.whole.decisions:
-            self.cases.insert(0, self._case(self._sure_pulls, self._sure_totals, None))
+            self.cases.insert(0, self._case(self._sure_pulls, self._sure_totals, self._sure_squares, None))
 
-    def _case(self, pulls: NDArray[np.int64], totals: Floats, pending: NDArray[np.int64] | None) -> proofs.Case:
+    def _case(
+        self, pulls: NDArray[np.int64], totals: Floats, squares: Floats, pending: NDArray[np.int64] | None
+    ) -> proofs.Case:
         setting = self.machine.config.scaled_setting
         reference = -1 if setting.reference is None else len(self.costs) - 1
-        return proofs.make_case(self.costs, pulls, totals, 1.0 - setting.alpha, reference, setting.mu0, 0.0, pending)
+        terms = 1.0 - setting.alpha, reference, setting.mu0, 0.0
+        return proofs.make_case(self.costs, pulls, totals, *terms, pending, squares)
 
     def _level(self, arm: int) -> float:
         """The nats that a comparison of this arm with one that came before it needs."""
@@ -87,7 +92,8 @@ class Evidence:
         low, high = 0.0, 1.0
         if self._sure_pulls[k]:
             total = float(self._sure_totals[k])
-            low, high = _interval(int(self._sure_pulls[k]), total, min(float(self._squares[k]), total), delta)
+            squares = min(float(self._sure_squares[k]), total)
+            low, high = _interval(int(self._sure_pulls[k]), total, squares, delta)
         missing = int(self.pending[k])
         n = int(self._pulls[k]) + missing
         if n:

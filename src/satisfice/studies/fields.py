@@ -31,6 +31,7 @@ class StudyFields:
 
     waiting: Waiting  # notes about what is outstanding
     looking: Looking | None = None  # notes about looks at arms that are passed over
+    watches = True  # whether every reward is watched for a change of its arm's; who only reads has no use for that
 
     def __init__(self, config: Config, whole: Self | None = None) -> None:
         self.config = config
@@ -131,10 +132,18 @@ class StudyFields:
         for k, i in enumerate(self.order):
             self.rank[i] = k
         self._state: State = new_state(config.policy, len(self.order))
-        if config.drift is not None:
+        if config.drift is not None and self.whole.watches:
             whole = min(FALSE_ALARM, 1.0 - config.confidence) / max(config.most_segments, 1)
             for i, arm in enumerate(self.arms):
                 arm.promise = whole * self.share(i)
+
+    def watch_nothing(self) -> Self:
+        """Count rewards from now on without watching them for changes, in a fraction of the time; answers with this."""
+        self.watches = False
+        for part in (self, *self.parts):
+            for arm in part.arms:
+                arm.promise = 0.0
+        return self
 
     @property
     def judged(self) -> list[int]:
@@ -183,23 +192,32 @@ class StudyFields:
         """The arms that may be served."""
         return [i for i, arm in enumerate(self.arms) if not arm.retired]
 
-    @property
-    def state(self) -> State:
-        """The sums as a rule sees them, with what a segment borrows from the others, and without its memory."""
-        arms, state = [self.arms[i] for i in self.order], self._state
-        state.pulls[:], state.totals[:] = [arm.seen for arm in arms], [arm.seen_total / UNIT for arm in arms]
+    def sums(self) -> tuple[list[int], list[float]]:
+        """Pulls and totals as a rule sees them, with what a segment borrows from the others. They are numbers of
+        Python's own: those of arrays take several times as long one by one."""
+        arms = [self.arms[i] for i in self.order]
+        pulls, totals = [arm.seen for arm in arms], [arm.seen_total / UNIT for arm in arms]
         for i, pulls_off, total_off in () if learns(self.config.policy) else self.faded:
             k = self.rank[i]
             if k >= 0:
-                self._state.pulls[k] = max(self._state.pulls[k] - pulls_off, 0)
-                self._state.totals[k] = min(max(self._state.totals[k] - total_off / UNIT, 0.0), self._state.pulls[k])
+                pulls[k] = max(pulls[k] - pulls_off, 0)
+                totals[k] = min(max(totals[k] - total_off / UNIT, 0.0), pulls[k])
         if self.borrows:
-            pulls, totals = self.whole.kinship.lend(self)
-            self._state.pulls[:] += pulls
-            self._state.totals[:] += totals
-        # Numbers of Python's own: those of arrays take several times as long one by one.
-        sums = zip(arms, state.pulls.tolist(), state.totals.tolist(), strict=True)
-        state.squares[:] = [arm.squares_of(pulls, total) for arm, pulls, total in sums]
+            more, theirs = self.whole.kinship.lend(self)
+            pulls = [n + lent for n, lent in zip(pulls, more.tolist(), strict=True)]
+            totals = [total + lent for total, lent in zip(totals, theirs.tolist(), strict=True)]
+        return pulls, totals
+
+    def squares_of(self, pulls: list[int], totals: list[float]) -> list[float]:
+        """The sums of the squares of so many rewards of every arm, as a rule expects them."""
+        arms = [self.arms[i] for i in self.order]
+        return [arm.squares_of(n, total) for arm, n, total in zip(arms, pulls, totals, strict=True)]
+
+    @property
+    def state(self) -> State:
+        """The sums as a rule sees them, without its memory."""
+        state, (pulls, totals) = self._state, self.sums()
+        state.pulls[:], state.totals[:], state.squares[:] = pulls, totals, self.squares_of(pulls, totals)
         return state
 
     @property

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 NEVER = -float("inf")
 
 
-def fold(config: Config, view: View, frontier: int | None = None) -> Machine:
+def fold(config: Config, view: View, frontier: int | None = None, *, watch: bool = True) -> Machine:
     """The state that a log makes: events first, then decision by decision, since their order among each other does not
-    matter. `frontier` says how far the decisions that proofs rest on go; by default as far as they are settled."""
-    machine = Machine(config)
+    matter. `frontier` says how far the decisions that proofs rest on go; by default as far as they are settled. Without
+    `watch` it has no notes about changes of rewards."""
+    machine = Machine(config) if watch else Machine(config).watch_nothing()
     for event in view.events():
         machine.happen(event)
     if frontier is not None:

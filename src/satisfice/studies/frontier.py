@@ -50,6 +50,7 @@ class Frontier:
         elif new is not None and decision > arm.changed:
             arm.sure_pulls += old is None
             arm.sure_total += new - (old or 0)
+            arm.sure_squares += new * new - (old or 0) * (old or 0)
             if arm.promise and amend(arm, old, new):
                 self.alarms.append(arm)
 
@@ -58,6 +59,7 @@ class Frontier:
         if decision > arm.changed:
             arm.sure_pulls += 1
             arm.sure_total += counted
+            arm.sure_squares += counted * counted
             if arm.promise and observe(arm, decision, counted):
                 self.alarms.append(arm)
 

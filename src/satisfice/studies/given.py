@@ -10,15 +10,12 @@ from satisfice.errors import InvalidReward, InvalidStudy
 from satisfice.studies.config import Config
 from satisfice.studies.machine import Machine
 from satisfice.studies.serving import Whom
-from satisfice.words import shown
+from satisfice.words import as_float, shown
 
 
 def reward_of(config: Config, number: int, reward: float, *, call: bool = False) -> float:
     """The reward of a decision, or of a `call` that somebody else made, as a number, or `InvalidReward`."""
-    try:
-        value = float(reward)
-    except (TypeError, ValueError):
-        value = math.nan
+    value = as_float(reward)
     known = value in (config.low, config.high) if config.binary else config.low <= value <= config.high
     if not known:
         how = "{:g} or {:g}" if config.binary else "numbers from {:g} to {:g}"
@@ -34,10 +31,7 @@ def cost_of(config: Config, number: int, cost: float | None, *, call: bool = Fal
     if cost is None:
         return None
     least, most = config.cost_range or (0.0, math.inf)
-    try:
-        value = float(cost)
-    except (TypeError, ValueError):
-        value = math.nan
+    value = as_float(cost)
     if not (math.isfinite(value) and least <= value <= most):
         taken = "finite numbers of at least 0" if most == math.inf else f"numbers from {least:g} to {most:g}"
         whose = f"call {number}" if call else "{decision}"

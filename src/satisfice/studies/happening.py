@@ -208,10 +208,14 @@ class StudyEvents(StudyFields):
         """Count what was put into an archive."""
         for arm, counts in zip(self.arms, arms, strict=False):
             # Where squares are not on record, none is larger than its reward.
-            _add(arm, {"squares": counts["total"] * UNIT, **counts})
+            sure = counts["total"] - counts.get("old_total", 0)
+            squares = counts.get("squares", counts["total"] * UNIT)
+            old_squares = counts.get("old_squares", squares - sure * UNIT if counts.get("old_pulls") else 0)
+            _add(arm, {**counts, "squares": squares, "old_squares": old_squares})
             if not self.parts:
                 arm.sure_pulls += counts["pulls"] - counts.get("old_pulls", 0)
-                arm.sure_total += counts["total"] - counts.get("old_total", 0)
+                arm.sure_total += sure
+                arm.sure_squares += squares - old_squares
         self.lease.handed += handed
         self.corrections += corrections
         self.decisions = decisions

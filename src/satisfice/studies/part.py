@@ -13,7 +13,7 @@ from satisfice.studies.state import StudyState
 # The counts of an arm that add up over its decisions.
 COUNTS = (
     *("asked", "pulls", "dropped", "total", "squares", "spent", "paid", "paid_squares", "bills"),
-    *("old_asked", "old_pulls", "old_dropped", "old_total"),
+    *("old_asked", "old_pulls", "old_dropped", "old_total", "old_squares"),
 )
 
 

@@ -15,7 +15,7 @@ from satisfice.problem import Setting
 from satisfice.studies.config import Config
 from satisfice.studies.overdue import find_overdue
 from satisfice.studies.storages.base import Ledger, T, View
-from satisfice.words import shown
+from satisfice.words import as_float, shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -229,9 +229,10 @@ class StudyReader:
         """The time: the caller's clock, or else the storage's own, or that of the machine."""
         if self._clock is None:
             return view.now
-        now = float(self._clock())
+        said = self._clock()
+        now = as_float(said)
         if not math.isfinite(now):
-            raise InvalidStudy(f"the clock says {now!r}; it must be a finite number of seconds since 1970")
+            raise InvalidStudy(f"the clock says {shown(said)}; it must be a finite number of seconds since 1970")
         return now
 
 

@@ -163,7 +163,7 @@ class Row(NamedTuple):
     extra: float = 0.0
     chance: float = 1.0
     segment: int = 0
-    outcome: str = Outcome.OPEN
+    outcome: str = "open"
     reward: float | None = None
     told_cost: float | None = None
     entries: int = 0
@@ -179,3 +179,5 @@ class Row(NamedTuple):
 
 # How many of the fields of `Row` are those of `Asked`, in the same order.
 ASKED_FIELDS = len(Asked._fields)
+# Those of its other fields while there is no entry.
+STILL_OPEN = tuple(Row._field_defaults[name] for name in Row._fields[ASKED_FIELDS:])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import cast
 
 import numpy as np
 
-from satisfice.policies.contract import make_problem, new_state
+from satisfice.policies.contract import Policy, Problem, make_problem, new_state
+from satisfice.settings import Setting
 from satisfice.studies.counts import UNIT
 from satisfice.studies.evidence import Evidence, judge
 from satisfice.studies.facts import CERTIFIED, NONE, REFUTED, Fact
@@ -291,24 +293,34 @@ def _sure(machine: Machine, data: Evidence, leader: int, out: set[int], state: s
     return 1.0 - (min(risk, data.delta) if state in ("certified", "none") else risk)
 
 
+@lru_cache(maxsize=64)
+def _asked_of_glr(
+    confidence: float, setting: Setting, costs: tuple[float, ...], horizon: int | None
+) -> tuple[Policy, Problem]:
+    """The GLR policy, and the problem as it sees it, of a study on these terms."""
+    from satisfice.policies.glr import GLR
+
+    policy = GLR(delta=min(max(1.0 - confidence, 1e-12), 1.0 - 1e-12))
+    return policy, make_problem(policy, setting, np.array(costs), np.arange(len(costs)), horizon, bounded=True)
+
+
 def _belief(machine: Machine, leader: int) -> tuple[float | None, float | None]:
     """What the GLR policy would believe on these sums, whichever policy made them: that the leader is the right arm, or
     that there is none."""
     from satisfice.policies.beliefs import opinion
-    from satisfice.policies.glr import GLR
 
     order = machine.judged
     if not machine.rewards or len(order) > BELIEVABLE:
         return None, None
     config, arms = machine.config, [machine.arms[i] for i in order]
-    policy = GLR(delta=min(max(1.0 - config.confidence, 1e-12), 1.0 - 1e-12))
     costs = np.sort([machine.price(i) for i in order]) if machine.resting else machine.problem.costs
-    problem = make_problem(policy, config.scaled_setting, costs, np.arange(len(order)), config.horizon, bounded=True)
-    state = new_state(policy, len(order))
-    state.pulls[:], state.totals[:] = [arm.seen for arm in arms], [arm.seen_total / UNIT for arm in arms]
+    policy, problem = _asked_of_glr(config.confidence, config.scaled_setting, tuple(costs.tolist()), config.horizon)
+    pulls, totals = [arm.seen for arm in arms], [arm.seen_total / UNIT for arm in arms]
     if machine.borrows and order == machine.order:
-        state.pulls[:], state.totals[:] = machine.state.pulls, machine.state.totals
-    state.squares[:] = [arm.squares_of(n, s) for arm, n, s in zip(arms, state.pulls, state.totals, strict=True)]
+        pulls, totals = machine.sums()
+    state = new_state(policy, len(order))
+    state.pulls[:], state.totals[:] = pulls, totals
+    state.squares[:] = [arm.squares_of(n, total) for arm, n, total in zip(arms, pulls, totals, strict=True)]
     found = opinion(problem, state, machine.rewards)
     if found.none:
         return None, found.belief

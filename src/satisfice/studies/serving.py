@@ -14,6 +14,8 @@ from satisfice.studies.storages.base import Transaction
 from satisfice.words import shorten, shown
 
 SESSION_TTL = 1800.0
+# Pulls of one lease are added to the log so many at a time.
+BLOCK = 5_000
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ def serve(
         if part.lease_due and not machine.paused:
             tx.add_event(part.decide(now))
         number, lease = machine.decisions + 1, part.lease
-        block = min(part.block(without), count - len(served)) if own else 1
+        block = min(part.block(without), count - len(served), BLOCK) if own else 1
         if block > 1 or own:
             arm, reason = (lease.arm, Reason.LEASE) if block > 1 else part.choose(without)
             terms = (lease.number, part.price(arm), now, whom.subject, whom.key, whom.session, 0.0, 1.0, segment)

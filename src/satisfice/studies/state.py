@@ -8,17 +8,16 @@ the policy wants next.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import astuple
 from typing import Self, cast
 
 from satisfice.studies.config import Config
-from satisfice.studies.counts import Arm, Group, Progress, units
+from satisfice.studies.counts import Arm, Group, Progress, fields_of, units
 from satisfice.studies.happening import StudyEvents
 from satisfice.studies.records import Asked, Entry, Outcome, Reason, Row, in_control
 from satisfice.studies.watching import notes_of, restore
 
 # The format of `StudyState.to_dict`.
-FORMAT = 3
+FORMAT = 4
 # The reasons that are pulls of the lease.
 OF_LEASE = (Reason.LEASE, Reason.INTERIM, Reason.EXTRA)
 
@@ -100,6 +99,7 @@ class StudyState(StudyEvents):
         if number <= record.changed:
             record.old_pulls += 1
             record.old_total += new
+            record.old_squares += new * new
         self.waiting.told(arm, number)
         if number == frontier.last + 1 and frontier.read == self.decisions and not frontier.ahead:  # nearly always
             frontier.count(record, number, new)
@@ -147,6 +147,7 @@ class StudyState(StudyEvents):
             if entry.id <= arm.changed:
                 arm.old_pulls += old is None
                 arm.old_total += new - (old or 0)
+                arm.old_squares += new * new - (old or 0) * (old or 0)
             if self._groups and entry.control is not None:
                 group = self.control if entry.control else self.treated
                 group.pulls += old is None
@@ -187,8 +188,8 @@ class StudyState(StudyEvents):
         notes: dict[str, object] = {"scanned": scanned, "waiting": self.waiting.to_dict()}
         data = self._plain() | {
             "format": FORMAT,
-            "control": list(astuple(self.control)),
-            "treated": list(astuple(self.treated)),
+            "control": fields_of(self.control),
+            "treated": fields_of(self.treated),
             "frontier": self.frontier.last,
             "notes": notes,
         }
@@ -203,8 +204,8 @@ class StudyState(StudyEvents):
     def _plain(self) -> dict[str, object]:
         """What a part has of its own."""
         data: dict[str, object] = {name: getattr(self, name) for name in PLAIN}
-        arms = [list(astuple(arm)) for arm in self.arms]
-        return data | {"arms": arms, "lease": list(astuple(self.lease))}
+        arms = [fields_of(arm) for arm in self.arms]
+        return data | {"arms": arms, "lease": fields_of(self.lease)}
 
     def _load(self, data: Mapping[str, object], waiting: object) -> None:
         for name in PLAIN:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -23,9 +24,11 @@ from satisfice.studies.transitions import moves
 if TYPE_CHECKING:
     from satisfice.studies.leased import LeasedStudy
 
+# So many decisions are made in one transaction at most: others wait for it.
+MOST_AT_ONCE = 1_000_000
 # Overdue decisions are expired this many at a time, so that no single `ask` pays for a long pause.
 EXPIRE_AT_ONCE = 256
-TOLD_IT = Outcome.TOLD  # looking a member up takes time
+TOLD_IT = str(Outcome.TOLD)  # looking a member up takes time, and storages take plain text as it is
 
 
 class Study(StudyChanger):
@@ -124,10 +127,12 @@ class Study(StudyChanger):
 
         This is also how a process reserves a block of a lease: it hands the decisions out by itself.
         """
-        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-            raise InvalidStudy(f"count = {count!r}; it must be a whole number of at least 0", parameter="count")
+        if isinstance(count, bool) or not isinstance(count, Integral) or not 0 <= count <= MOST_AT_ONCE:
+            raise InvalidStudy(
+                f"count = {shown(count)}; it must be a whole number from 0 to {MOST_AT_ONCE:,}", parameter="count"
+            )
         whom = Whom(key=key, segment=segment)
-        return self._run(lambda tx: self._ask(tx, count, whom, exclude, available))
+        return self._run(lambda tx: self._ask(tx, int(count), whom, exclude, available))
 
     def leased(
         self, *, segment: str | None = None, seconds: float = 60.0, most: int = 10_000, patience: float = 2.0

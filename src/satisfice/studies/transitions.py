@@ -17,7 +17,7 @@ from satisfice.errors import Hint, RewardConflict
 from satisfice.studies.records import Outcome, Row
 
 
-def moves(row: Row, outcome: Outcome, reward: float | None, cost: float | None = None, correct: bool = False) -> bool:
+def moves(row: Row, outcome: str, reward: float | None, cost: float | None = None, correct: bool = False) -> bool:
     """Whether a decision goes from where it is to `outcome`; False when it is there already.
 
     Raises `RewardConflict` where the table says so, or says `correct` and `correct` is False.

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from satisfice.policies.contract import SWEEP, State
+from satisfice.policies.contract import SWEEP, new_state
 from satisfice.studies.deciding import decide
 from satisfice.studies.records import Asked, Entry, Outcome, Reason
 
@@ -192,31 +192,30 @@ class Waiting:
         machine = self.machine
         machine.arrange()
         policy = type(machine.config.policy)
-        state, rng = machine.state, np.random.Generator(np.random.PCG64(machine.decisions))
-        arms = [machine.arms[i] for i in machine.order]
-        late = [max(arm.pending, 0) for arm in arms]
+        late = [max(machine.arms[i].pending, 0) for i in machine.order]
         outstanding = sum(late)
-        known = list(zip(late, state.pulls.tolist(), state.totals.tolist(), strict=True))
-        counts = [n + pending for pending, n, _ in known]
-        sums = [total + pending * (total + 1.0) / (n + 2) for pending, n, total in known]
-        pulls, totals = np.array(counts), np.array(sums)
-        squares = np.array([arm.squares_of(n, total) for arm, n, total in zip(arms, counts, sums, strict=True)])
+        known = list(zip(late, *machine.sums(), strict=True))
+        pulls = [n + pending for pending, n, _ in known]
+        totals = [total + pending * (total + 1.0) / (n + 2) if pending else total for pending, n, total in known]
         # The paper's rules look at every arm before anything else: also at one that came later, or whose first looks
         # came to nothing.
-        unseen = int(pulls.argmin())
+        unseen = pulls.index(min(pulls))
         arm = machine.arms[machine.order[unseen]]
         if not pulls[unseen] and len(pulls) > 1 and (machine.touched or arm.dropped):
             return machine.order[unseen], 1
-        expected = State(pulls, totals, squares, np.zeros_like(state.ints), np.zeros_like(state.floats))
+        squares = machine.squares_of(pulls, totals)
+        if policy.bounded_only:
+            totals = [float(round(total)) for total in totals]
+        expected = new_state(machine.config.policy, len(pulls))
+        expected.pulls[:], expected.totals[:], expected.squares[:] = pulls, totals, squares
         if machine.ints is not None and (machine.seen is None or machine.seen == machine.order):
             expected.ints[:], expected.floats[:] = machine.ints, machine.floats
         else:
             policy.start(machine.problem, expected)
-        if policy.bounded_only:
-            totals[:] = np.round(totals)
+        rng = np.random.Generator(np.random.PCG64(machine.decisions))
         rank, wanted = decide(policy, machine.problem, expected, machine.t + outstanding, rng)
         if rank == SWEEP:
-            rank = int(pulls.argmin())
+            rank = pulls.index(min(pulls))
         return machine.order[rank], max(1, min(wanted, int(GUESS * outstanding)))
 
     # Plain data

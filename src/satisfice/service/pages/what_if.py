@@ -156,7 +156,7 @@ def future(machine: Machine, rng: np.random.Generator | None, until: float) -> F
     made = Machine.from_dict(machine.config, copy.deepcopy(machine.to_dict()))
     for arm in made.arms:  # what is outstanding comes to nothing here
         arm.dropped += max(arm.pending, 0)
-        arm.sure_pulls, arm.sure_total = arm.counted, arm.sum
+        arm.sure_pulls, arm.sure_total, arm.sure_squares = arm.counted, arm.sum, arm.sum_squares
     made.frontier.move(made.decisions)
     means = []
     for arm in made.arms:
@@ -191,10 +191,12 @@ def future(machine: Machine, rng: np.random.Generator | None, until: float) -> F
 def _play(machine: Machine, i: int, pulls: int, mean: float, rng: np.random.Generator | None) -> None:
     arm = machine.arms[i]
     total = pulls * mean if rng is None else float(rng.binomial(pulls, mean))
+    squares = arm.squares_of(pulls, total)  # rewards go on to vary as they did
     arm.asked += pulls
     arm.pulls += pulls
     arm.total += round(total * UNIT)
-    arm.sure_pulls, arm.sure_total = arm.counted, arm.sum
+    arm.squares += round(squares * UNIT) * UNIT
+    arm.sure_pulls, arm.sure_total, arm.sure_squares = arm.counted, arm.sum, arm.sum_squares
     machine.decisions += pulls
     machine.frontier.move(machine.decisions)
 

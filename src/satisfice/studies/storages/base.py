@@ -12,6 +12,7 @@ from satisfice.studies.config import Config
 from satisfice.studies.machine import Machine
 from satisfice.studies.records import MACHINE_EVENTS, Asked, Decision, Entry, Event, Reason, Row, made
 from satisfice.studies.series import Point
+from satisfice.words import as_float
 
 T = TypeVar("T")
 OF_LEASE = str(Reason.LEASE)
@@ -57,6 +58,17 @@ class View(ABC):
     @abstractmethod
     def chains(self) -> Iterator[tuple[Asked, list[Entry]]]:
         """Every decision with all its entries, in order: what an audit reads."""
+
+    def size(self, through: int) -> tuple[int, int]:
+        """How many rows of the log are about decisions up to `through`, and how many of these have a subject. Rows are
+        only added and names only erased: where both are what they were, nothing has changed."""
+        rows = names = 0
+        for asked, entries in self.chains():
+            if asked.id > through:
+                break
+            rows += 1 + len(entries)
+            names += asked.subject is not None
+        return rows, names
 
     @abstractmethod
     def events(self, until: int | None = None, after: int = 0) -> Iterator[Event]:
@@ -144,7 +156,7 @@ def time_of(clock: Callable[[], float] | None, own: float) -> float:
     """The time of a caller's clock, if it has one that works, else the storage's own."""
     if clock is None:
         return own
-    now = float(clock())
+    now = as_float(clock())
     return now if math.isfinite(now) else own
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from satisfice.studies.machine import Machine
-from satisfice.studies.records import Asked, Entry, Event
+from satisfice.studies.records import Asked, Entry, Event, made
 
 if TYPE_CHECKING:
     from satisfice.studies.storages.sql import SQLLedger
@@ -73,7 +73,7 @@ class Books:
         count, after = 0, machine.config.expire_after
         for row in decisions:
             if row[0] > machine.decisions:
-                asked = Asked._make(row[:-1])
+                asked = made(Asked, row[:-1])
                 machine.ask(asked)
                 count += 1
                 if after is not None and asked.at + after < machine.due:
@@ -81,7 +81,7 @@ class Books:
         last, entry_token = seen.entry, seen.entry_token
         for row in entries:
             if row[-2] != seen.entry:
-                machine.enter(Entry._make(row[:-2]))
+                machine.enter(made(Entry, row[:-2]))
                 if row[-2] > last:
                     last, entry_token = row[-2:]
         if locked:

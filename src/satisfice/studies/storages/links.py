@@ -8,6 +8,7 @@ import time
 import weakref
 from collections.abc import Sequence
 from io import FileIO
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -167,8 +168,8 @@ class SQLiteLink(Link):
         done = 0
         for size in AT_ONCE:
             while len(rows) - done >= size:
-                values = [value for row in rows[done : done + size] for value in row]
-                self.connection.execute(INSERT[kind, size], values)
+                values = chain.from_iterable(rows[done : done + size])
+                self.connection.execute(INSERT[kind, size], tuple(values))
                 done += size
 
     def commit(self) -> None:
@@ -220,6 +221,10 @@ def array(kind: str, values: Sequence[Any]) -> list[Any] | str:
     if kind == "text":
         return list(values)
     return "{" + ",".join(["NULL" if value is None else str(value) for value in values]) + "}"
+
+
+# So many rows wait at most before they travel.
+SENT = 5_000
 
 
 class PostgresLink(Link):
@@ -286,6 +291,12 @@ class PostgresLink(Link):
 
     def _say(self, statement: str) -> str:
         return statement.replace("?", "%s")
+
+    def write_rows(self, kind: str, rows: Rows) -> None:
+        for first in range(0, len(rows), SENT):
+            super().write_rows(kind, rows[first : first + SENT])
+            if len(self._added[kind]) >= SENT:  # else the server takes a long piece of work for a client that hangs
+                self._send()
 
     def write(self, statement: str, values: Sequence[object] = ()) -> None:
         self._flush()

@@ -20,7 +20,7 @@ from satisfice.studies.config import Config
 from satisfice.studies.folding import advance, fold
 from satisfice.studies.machine import Machine
 from satisfice.studies.records import (
-    ASKED_FIELDS,
+    STILL_OPEN,
     Asked,
     Decision,
     Entry,
@@ -35,7 +35,6 @@ from satisfice.studies.series import FIRST, Point, due, point_of, stride, thinne
 from satisfice.studies.storages.base import Ledger, Storage, T, Transaction, View, time_of
 
 _REASONS, _OUTCOMES = tuple(Reason), tuple(Outcome)
-_OPEN = tuple(Row._field_defaults[name] for name in Row._fields[ASKED_FIELDS:])
 _REASON = {str(name): code for code, name in enumerate(_REASONS)}
 _OUTCOME = {str(name): code for code, name in enumerate(_OUTCOMES)}
 _LEASE, _TOLD = _REASON["lease"], _OUTCOME["told"]
@@ -242,7 +241,7 @@ class MemoryLedger(Ledger, Transaction):
     def _row(self, number: int) -> Row:
         last = self._last[number - 1 - self._gone]
         if last < 0:
-            return made(Row, (*self._values(number), *_OPEN))
+            return made(Row, (*self._values(number), *STILL_OPEN))
         values = (
             *self._values(number),
             _OUTCOMES[self._outcome[last]],
@@ -277,6 +276,11 @@ class MemoryLedger(Ledger, Transaction):
                 entries.append(self._entry(place))
                 place = self._before[place]
             yield self._asked(number), entries[::-1]
+
+    def size(self, through: int) -> tuple[int, int]:
+        decisions = max(min(through, self._gone + len(self._arm)) - self._gone, 0)
+        entries = sum(number <= through for number in self._id)
+        return decisions + entries, sum(self._gone < number <= through for number in self._subjects)
 
     def events(self, until: int | None = None, after: int = 0) -> Iterator[Event]:
         return iter(self._events[after:until])

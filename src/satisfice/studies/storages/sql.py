@@ -31,7 +31,7 @@ from satisfice.studies.storages.transactions import INNER, SQLTransaction, SQLVi
 FRESH, MOST_SPARE = 1.0, 64
 # Where several callers of this process are at it, so many are taken for each of them, and at most this share of all
 # that were ever made: while there are few, every reward counts.
-AHEAD, SHARE = 3, 1 / 16
+AHEAD, SHARE = 6, 1 / 16
 # What cannot be given back is tried again for so many seconds, at most this far apart.
 TRY_FOR, PAUSE = 600.0, 30.0
 # So many decisions at most are read when a transaction begins.

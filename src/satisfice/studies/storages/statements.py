@@ -99,6 +99,10 @@ POINT = (
 THIN = "DELETE FROM satisfice_series WHERE study_id = ? AND place - (place / ?) * ? <> 0"
 FORGET = "UPDATE satisfice_decisions SET subject = NULL WHERE study_id = ? AND subject = ?"
 COUNT_SUBJECT = "SELECT COUNT(*) FROM satisfice_decisions WHERE study_id = ? AND subject = ?"
+SIZE = (
+    "SELECT COUNT(*), COUNT(subject) FROM satisfice_decisions WHERE study_id = ? AND id <= ?",
+    "SELECT COUNT(*) FROM satisfice_rewards WHERE study_id = ? AND decision_id <= ?",
+)
 PUT_AWAY = (
     "DELETE FROM satisfice_rewards WHERE study_id = ? AND decision_id <= ?",
     "DELETE FROM satisfice_decisions WHERE study_id = ? AND id <= ?",

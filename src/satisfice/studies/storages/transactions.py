@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any, cast
 from satisfice.errors import InvalidStudy, StorageError
 from satisfice.studies.folding import advance, fold
 from satisfice.studies.machine import FORMAT, Machine
-from satisfice.studies.records import ASKED_FIELDS, Asked, Entry, Event, Outcome, Row
+from satisfice.studies.records import (
+    ASKED_FIELDS,
+    STILL_OPEN,
+    Asked,
+    Entry,
+    Event,
+    Outcome,
+    Row,
+    in_control,
+    made,
+)
 from satisfice.studies.series import Point, due, from_data, point_of, stride, to_data
 from satisfice.studies.storages import statements as say
 from satisfice.studies.storages.base import Transaction, View, time_of
@@ -22,20 +32,29 @@ if TYPE_CHECKING:
     from satisfice.studies.storages.sql import SQLLedger
 
 # A snapshot of the state is written after so many rows of the log.
-SNAPSHOT_EVERY = 1_000
+SNAPSHOT_EVERY = 2_000
 CHUNK = 5_000
+OPEN, TOLD = str(Outcome.OPEN), str(Outcome.TOLD)  # as plain text, which drivers take as it is
 # Events after which decisions that were taken in advance are as good as before.
 INNER = ("make_lease", "judge", "start_anew", "add_segment")
+
+
+def _row(values: tuple[Any, ...]) -> Row:
+    """A decision and what became of it, from a row that was read."""
+    return made(Row, values if values[ASKED_FIELDS] is not None else (*values[:ASKED_FIELDS], *STILL_OPEN))
 
 
 class SQLView(View):
     """A study as a connection sees it."""
 
+    watches = False  # whether its machine looks out for changes of rewards
+
     def __init__(self, ledger: SQLLedger, link: Link, now: float) -> None:
         self.config, self.now = ledger.config, now
         self._ledger, self._link, self._study = ledger, link, ledger.study
         self._books: Books | None = None
-        self._found: dict[int, Row] = {}  # decisions that were read when the transaction began, as they still are
+        # Decisions that were read when the transaction began, as they still are: the fields of a row, as far as known.
+        self._found: dict[int, tuple[Any, ...]] = {}
 
     @property
     def machine(self) -> Machine:
@@ -62,7 +81,8 @@ class SQLView(View):
                         f"the state of the study {self.config.name!r} was written by a newer release of satisfice "
                         f"(format {data['format']}, this release knows {FORMAT}); upgrade satisfice to open it"
                     )
-                books = Books(Machine.from_dict(self.config, data), Seen(*rest))
+                machine = Machine.from_dict(self.config, data)
+                books = Books(machine if self.watches else machine.watch_nothing(), Seen(*rest))
                 tails = self._link.reads(self._ledger.tail(books))
                 books.catch_up(tails, locked=self._ledger.lite)
                 advance(books.machine, self)
@@ -70,7 +90,7 @@ class SQLView(View):
         entry = self._link.read(say.LAST_ENTRY, (self._study,))
         tokens = [self._link.read(statement, (self._study,)) for statement in say.LAST_TOKENS]
         try:
-            machine = fold(self.config, self)
+            machine = fold(self.config, self, watch=self.watches)
         except (InvalidStudy, LookupError, TypeError, ValueError) as error:
             raise StorageError(f"the log of the study {self.config.name!r} cannot be followed: {error}") from error
         seen = Seen(
@@ -97,32 +117,25 @@ class SQLView(View):
             advance(books.machine, self)
             self._books = books
 
-    def _rows(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[Row]:
-        for row in rows:
-            if row[ASKED_FIELDS] is None:
-                yield Row._make((*row[:ASKED_FIELDS], Outcome.OPEN, None, None, 0, None))
-            else:
-                yield Row._make(row)
-
     def found(self, rows: Iterable[tuple[Any, ...]]) -> None:
         """Keep rows of decisions that were read."""
-        self._found = {row.id: row for row in self._rows(rows)}
+        self._found = {row[0]: row for row in rows}
 
     def find(self, ids: Sequence[int]) -> dict[int, Row]:
         if self._found and all(number in self._found for number in ids):
-            return {number: self._found[number] for number in ids}
+            return {number: _row(self._found[number]) for number in ids}
         if len(ids) == 1:
             rows = self._link.read(say.ROW, (self._study, ids[0]))
         elif self._ledger.lite:
             rows = self._link.read(say.ROWS_LITE, (self._study, json.dumps(list(ids))))
         else:
             rows = self._link.read(say.ROWS_POSTGRES, (self._study, list(ids)))
-        return {row.id: row for row in self._rows(rows)}
+        return {row[0]: _row(row) for row in rows}
 
     def rows(self, first: int = 1, last: int | None = None) -> Iterator[Row]:
         while last is None or first <= last:
             end = first + CHUNK - 1 if last is None else min(first + CHUNK - 1, last)
-            found = list(self._rows(self._link.read(say.RANGE, (first, end, self._study, first, end))))
+            found = list(map(_row, self._link.read(say.RANGE, (first, end, self._study, first, end))))
             yield from found
             if not found:
                 following = self._link.read(say.DECISIONS, (self._study, first, 1))
@@ -133,20 +146,24 @@ class SQLView(View):
                 first = end + 1
 
     def newest(self, before: int | None = None, limit: int = 100) -> list[Row]:
-        return list(self._rows(self._link.read(say.NEWEST, (self._study, before or 1 << 62, limit))))
+        return list(map(_row, self._link.read(say.NEWEST, (self._study, before or 1 << 62, limit))))
 
     def chains(self) -> Iterator[tuple[Asked, list[Entry]]]:
         first = 1
         while True:
-            asked = [Asked._make(row) for row in self._link.read(say.DECISIONS, (self._study, first, CHUNK))]
+            asked = [made(Asked, row) for row in self._link.read(say.DECISIONS, (self._study, first, CHUNK))]
             if not asked:
                 return
             entries: dict[int, list[Entry]] = {}
             for row in self._link.read(say.CHAINS, (self._study, asked[0].id, asked[-1].id)):
-                entries.setdefault(row[0], []).append(Entry._make(row))
+                entries.setdefault(row[0], []).append(made(Entry, row))
             for decision in asked:
                 yield decision, entries.pop(decision.id, [])
             first = asked[-1].id + 1
+
+    def size(self, through: int) -> tuple[int, int]:
+        (((decisions, names),), ((entries,),)) = (self._link.read(count, (self._study, through)) for count in say.SIZE)
+        return decisions + entries, names
 
     def events(self, until: int | None = None, after: int = 0) -> Iterator[Event]:
         last, end = after, 1 << 62 if until is None else until
@@ -162,25 +179,27 @@ class SQLView(View):
         return [Event(seq, kind, json.loads(data), at) for seq, kind, data, at in rows]
 
     def whose(self, what: str, name: str, before: int | None = None, limit: int = 100) -> list[Row]:
-        return list(self._rows(self._link.read(say.WHOSE[what], (self._study, name, before or 1 << 62, limit))))
+        return list(map(_row, self._link.read(say.WHOSE[what], (self._study, name, before or 1 << 62, limit))))
 
     def series(self) -> list[Point]:
         rows = self._link.read(say.SERIES, (self._study,))
         return [from_data(place, decisions, at, json.loads(arms)) for place, decisions, at, arms in rows]
 
     def open_of(self, subject: str) -> Row | None:
-        rows = self._rows(self._link.read(say.OF_SUBJECT, (self._study, self._study, subject)))
+        rows = map(_row, self._link.read(say.OF_SUBJECT, (self._study, self._study, subject)))
         return next((row for row in rows if row.outcome == Outcome.OPEN), None)
 
     def of_session(self, session: str) -> Row | None:
-        return next(self._rows(self._link.read(say.OF_SESSION, (self._study, self._study, session))), None)
+        return next(map(_row, self._link.read(say.OF_SESSION, (self._study, self._study, session))), None)
 
     def of_key(self, key: str) -> list[Row]:
-        return list(self._rows(self._link.read(say.OF_KEY, (self._study, key))))
+        return list(map(_row, self._link.read(say.OF_KEY, (self._study, key))))
 
 
 class SQLTransaction(SQLView, Transaction):
     """A transaction over a connection that writes. Rows are written at once; the machine counts what needs the lock."""
+
+    watches = True
 
     def __init__(self, ledger: SQLLedger, link: Link, now: float, lock: bool) -> None:
         super().__init__(ledger, link, now)
@@ -211,7 +230,8 @@ class SQLTransaction(SQLView, Transaction):
             machine.ask(row)
         books = cast(Books, self._books)
         books.unsaved += len(rows)
-        books.seen = books.seen._replace(decision_token=self._token)
+        if books.seen.decision_token != self._token:
+            books.seen = books.seen._replace(decision_token=self._token)
 
     def add_event(self, event: Event) -> None:
         self.machine.happen(event)
@@ -231,6 +251,20 @@ class SQLTransaction(SQLView, Transaction):
             for entry in entries:
                 self._found.pop(entry.id, None)
             self._link.write_rows("rewards", [(self._study, *entry, self._token) for entry in entries])
+
+    def add_first(self, number: int, reward: float) -> bool:
+        found = self._found.get(number)
+        if found is None or found[ASKED_FIELDS] is not None:
+            return False
+        self.changed += 1
+        self._ledger.told += 1
+        del self._found[number]
+        after = max(self.machine.decisions, number) if self.locked else number
+        # What `Row.becomes` makes of an open decision.
+        row = made(Row, found)
+        values = (self._study, number, 1, row.arm, TOLD, reward, OPEN, None, None, None, row.cost, self.now, after)
+        self._link.write_rows("rewards", [(*values, in_control(row.reason), row.segment, self._token)])
+        return True
 
     def forget(self, subject: str) -> int:
         self.changed += 1
