@@ -73,13 +73,10 @@ def run(problem: Problem, state: State, world: World, checkpoints: Ints, record:
         pulls, ones = stretch(world, arm, pulls, horizon - t, rng)
         sweep = arm == SWEEP
         end = min(horizon, t + pulls * (arms if sweep else 1))
-        first = mark
         while checkpoints[mark] < end:
-            mark += 1
-        if mark > first:
             for k in range(arms):
-                for m in range(first, mark):
-                    record[m, k] = done[k] + share_of(k, arm, checkpoints[m] - t, arms)
+                record[mark, k] = done[k] + share_of(k, arm, checkpoints[mark] - t, arms)
+            mark += 1
         for k in range(0 if sweep else arm, arms if sweep else arm + 1):
             share = share_of(k, arm, end - t, arms)
             if share > 0:

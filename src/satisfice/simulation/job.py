@@ -133,7 +133,7 @@ class Job:
             self.gaps,
             pulls,
             curves,
-            np.zeros((len(self.checkpoints), len(self.order)), dtype=np.int64, order="F"),
+            np.zeros((len(self.checkpoints), len(self.order)), dtype=np.int64),
         )
         if done < len(pulls):
             raise unsound(self.policy.label, len(self.order), int(t))
