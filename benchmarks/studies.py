@@ -218,10 +218,12 @@ def rate(live: Study, seconds: float) -> int:
     return count
 
 
-def callers(live: Study, count: int, seconds: float) -> float:
-    """Pairs per second of so many threads."""
+def callers(live: Study, count: int, seconds: float) -> tuple[float, float]:
+    """Pairs per second of so many threads, and the seconds of the processor that each took this process."""
+    began = time.process_time()
     with ThreadPoolExecutor(count) as pool:
-        return sum(pool.map(lambda _: rate(live, seconds), range(count))) / seconds
+        made = sum(pool.map(lambda _: rate(live, seconds), range(count)))
+    return made / seconds, (time.process_time() - began) / max(made, 1)
 
 
 WORKER = """
@@ -349,10 +351,12 @@ def together(report: Report, kind: str, url: str, quick: bool) -> None:
         in_memory.append(callers(memory, 64, seconds / 2))
         alone.append(callers(live, 1, seconds / 2))
         many.append(callers(live, 64, seconds / 2))
-    one, all64, ram = map(statistics.median, (alone, many, in_memory))
+    one, all64, ram = (statistics.median(pairs for pairs, _ in turns) for turns in (alone, many, in_memory))
     report.note(f"{kind}: pairs/s, one caller", one)
     report.note(f"{kind}: pairs/s, 64 callers of one process", all64)
     report.note(f"memory: pairs/s, 64 callers of one process ({kind}'s turns)", ram)
+    for what, turns in (("one caller", alone), ("64 callers", many), ("64 callers in memory", in_memory)):
+        report.note(f"{kind}: us of Python per pair, {what}", 1e6 * statistics.median(used for _, used in turns))
     half = all64 >= 0.5 * ram
     report.goal(f"{kind}: 64 callers / one caller (or half of memory)", all64 / one, least=10.0, also=half)
     report.goal(f"{kind}: 64 callers / 64 in memory (or 10 times one)", all64 / ram, least=0.5, also=all64 >= 10 * one)

@@ -32,10 +32,13 @@ from __future__ import annotations
 
 import math
 
-from satisfice.statistics import BELOW_ONE, TINY, kl
+from satisfice import statistics
+from satisfice.statistics import BELOW_ONE, TINY, kl, penalty
 
 # Steps towards the means at which two arms meet, and how far they may be off; what is answered is proved at any point.
 STEPS, CLOSE = 8, 0.05
+# Bisections that an end of an interval takes; what is answered is on the outside.
+HALVINGS = 32
 # Rewards that lie between 0 and 1 by less than this share of what is possible are taken for coin flips.
 ALIKE = 1e-6
 
@@ -142,3 +145,62 @@ def _slope(n_i: float, m_i: float, d_i: float, n_j: float, m_j: float, d_j: floa
     if own > 0.0 or other < 0.0:
         return n_i * own + n_j * other * (1.0 - y) / (1.0 - x)
     return n_i * own * (1.0 - x) / (1.0 - y) + n_j * other
+
+
+def interval(n: int, total: float, squares: float, delta: float) -> tuple[float, float]:
+    """A confidence interval for the mean of rewards within [0, 1] that holds at all times at once.
+
+    For every slope `b`, what speaks against a mean grows as the mean moves away: a mean that is out takes all beyond
+    it along.
+
+    Parameters
+    ----------
+    n : int
+        Rewards seen.
+    total, squares : float
+        Their sum, and the sum of their squares (where that is not known, the sum is never less).
+    delta : float
+        Probability, within (0, 1), that the interval ever misses the true mean.
+
+    Examples
+    --------
+    >>> low, high = interval(1000, 500, 500, delta=0.05)  # coin flips
+    >>> round(low, 3), round(high, 3)
+    (0.442, 0.558)
+    >>> low, high = interval(1000, 500, 260, delta=0.05)  # a standard deviation of 0.1
+    >>> round(low, 3), round(high, 3)
+    (0.476, 0.524)
+    """
+    if n <= 0:
+        return 0.0, 1.0
+    m = min(total / n, 1.0)
+    low, high = statistics.interval(n, m, delta)  # what coin flips leave
+    d = between(n, total, squares)
+    if d <= 0.0:
+        return low, high
+    enough = math.log(1.0 / delta)
+    return 1.0 - _high(n, 1.0 - m, d, 1.0 - low, enough), _high(n, m, d, high, enough)
+
+
+def _high(n: float, m: float, d: float, outside: float, enough: float) -> float:
+    """The largest mean that is left, by bisection; it is at most `outside`."""
+    inside = m
+    for _ in range(HALVINGS):
+        middle = 0.5 * (inside + outside)
+        if against_mean(n, m, d, middle) <= enough:
+            inside = middle
+        else:
+            outside = middle
+    return outside
+
+
+def against_mean(n: float, m: float, d: float, mu: float) -> float:
+    """Nats, valid at any time, of `n` rewards of mean `m` against the mean `mu`.
+
+    Examples
+    --------
+    >>> round(against_mean(1000, 0.5, 0.0, 0.6), 2), round(against_mean(1000, 0.5, 0.24, 0.6), 2)  # flips; ratings
+    (16.73, 61.66)
+    """
+    p, price = stretched(m, d, mu)
+    return n * (kl(p, mu) - price) - penalty(n, p)

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from satisfice import bets
+from satisfice import between
 from satisfice.between import rate
 from satisfice.cases import Case, Floats, Ints, against, fixed, make_case, nat_price, opponents, opposing, pair
 from satisfice.statistics import interval
@@ -189,14 +189,15 @@ def refuter(case: Case, levels: Floats, i: int, rivals: Ints) -> int:
     """
     arms, high, n, d = len(case.costs), float(case.highs[i]), float(case.weights[i]), float(case.between[i])
     for j in rivals:
-        if j == i:
+        # One that the arm keeps up with by its mean cannot refute it,
+        bar = case.scale * float(case.means[j]) if j < arms else math.inf
+        if j == i or high >= bar:
             continue
         enough = needed(levels, i, j)
         if j < arms:
-            # One that the arm keeps up with by its mean cannot refute it; nor can one that could not if its mean were
-            # certain: a divergence is at most the squared gap over the variance.
-            bar = case.scale * float(case.means[j])
-            if high >= bar or (d > 0.0 and n * rate(high, d, bar) < enough):
+            # nor can one that could not if its mean were certain: a divergence is at most the squared gap over the
+            # variance.
+            if d > 0.0 and n * rate(high, d, bar) < enough:
                 continue
             variance = case.sigma * case.sigma if case.sigma > 0.0 else bar * (1.0 - bar)
             if d == 0.0 and n * (bar - high) * (bar - high) < enough * variance:
@@ -282,7 +283,7 @@ def intervals(
         Standard deviation of Gaussian rewards; 0 for rewards within [0, 1].
     squares : array, optional
         Sums of the squares of the rewards, within [0, 1], of every arm: rewards that vary less than coin flips then
-        have shorter intervals (`satisfice.bets`).
+        have shorter intervals (`satisfice.between`).
 
     Examples
     --------
@@ -293,7 +294,7 @@ def intervals(
     shares = np.full(len(pulls), delta / max(len(pulls), 1)) if isinstance(delta, float) else np.asarray(delta)
     if squares is not None:
         sums = zip(pulls.tolist(), totals.tolist(), squares.tolist(), shares.tolist(), strict=True)
-        return [bets.interval(*of_arm) for of_arm in sums]
+        return [between.interval(*of_arm) for of_arm in sums]
     return [
         interval(n, total / max(n, 1), share, sigma)
         for n, total, share in zip(pulls.tolist(), totals.tolist(), shares.tolist(), strict=True)

@@ -1,10 +1,36 @@
-"""The contract: who is known by an id."""
+"""The contract: who is known by an id; one of several, each with the same probability."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from satisfice.policies import all_policies
+from satisfice.policies.contract import one_of
 
 
 def test_tests_leave_no_policy_behind() -> None:
     """A policy of a test is defined with `register=False`, or within `with registered():`."""
     assert [cls for cls in all_policies().values() if not cls.__module__.startswith("satisfice.")] == []
+
+
+class Scripted:
+    """Random numbers as they are given."""
+
+    def __init__(self, *numbers: float) -> None:
+        self.numbers = list(numbers)
+
+    def random(self) -> float:
+        return self.numbers.pop(0)
+
+
+def test_one_of_several() -> None:
+    # 2^53 = 3 x 3002399751580330 + 2, so the two last of 2^53 equally likely numbers are drawn again.
+    last = 1 - 2.0**-53
+    assert one_of(3, Scripted(0.0)) == 0 and one_of(3, Scripted(2.0**-52)) == 2  # type: ignore[arg-type]
+    assert one_of(3, Scripted(last, 1 - 2.0**-52, 4 * 2.0**-53)) == 1  # type: ignore[arg-type]
+    # A third of the numbers that are left each.
+    assert one_of(3, Scripted(1 - 3 * 2.0**-53)) == 2  # type: ignore[arg-type]
+    rng = np.random.default_rng(0)
+    counts = np.bincount([one_of(7, rng) for _ in range(70_000)], minlength=7)
+    # 10,000 each, standard deviation 93: 520 is 5.6 of them, error probability 2e-7.
+    assert (abs(counts - 10_000) < 520).all()

@@ -175,6 +175,31 @@ def test_inside_a_lease_the_choice_never_changes(
         assert rule(problem, state, t, np.random.default_rng(seed))[0] == arm
 
 
+@settings(max_examples=300, deadline=None)
+@given(situations(), st.integers(0, 2**32 - 1), st.sampled_from([0.5, 0.9, 0.99]))
+def test_rewards_of_1_prolong_a_lease(
+    situation: tuple[str, sf.Setting, list[float], list[int], list[float]], seed: int, share: float
+) -> None:
+    """`until_zeros`: before so many rewards are 0, the policy names the same arm, whatever came between."""
+    policy, setting, costs, pulls, means = situation
+    if not type(get_policy(policy)).until_zeros:
+        return
+    problem, state = setup(policy, setting, costs, horizon=100)
+    k = len(problem.costs)
+    state.pulls[:] = pulls[:k]
+    state.totals[:] = np.floor(np.array(means[:k]) * state.pulls)
+    rule, t, rng = get_policy(policy).decide, int(state.pulls.sum()), np.random.default_rng(seed)
+    arm, zeros = rule(problem, state, t, rng)
+    for step in range(200):
+        reward = float(rng.random() < share)
+        state.pulls[arm] += 1
+        state.totals[arm] += reward
+        zeros -= reward == 0.0
+        if zeros == 0:
+            return
+        assert rule(problem, state, t + step + 1, rng)[0] == arm
+
+
 @pytest.mark.parametrize("c", [0, -1, float("nan")])
 def test_wrong_c(c: float) -> None:
     with pytest.raises(InvalidPolicy, match="c = "):

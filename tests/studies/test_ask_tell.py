@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -644,7 +645,7 @@ def test_numbers_beyond_every_float_are_refused_like_others(huge: int) -> None:
         lambda: sf.BestReward(huge),
         lambda: sf.FixedThreshold(huge),
         *(
-            partial(create_study, "t", {"a": 1.0, "b": 2.0}, sf.BestReward(0.1), **{name: huge})
+            partial(create_study, "t", {"a": 1.0, "b": 2.0}, sf.BestReward(0.1), **dict[str, Any]({name: huge}))
             for name in ("horizon", "expire_after", "budget", "holdout")
         ),
     ]
@@ -653,7 +654,7 @@ def test_numbers_beyond_every_float_are_refused_like_others(huge: int) -> None:
             deed()
         assert len(str(caught.value)) < 300
     assert study.tell(number, 1.0) and study.check().agrees
-    assert len(study.ask_many(np.int64(3))) == 3
+    assert len(study.ask_many(cast(int, np.int64(3)))) == 3
 
 
 @pytest.mark.parametrize("time", [2**2000, float("nan"), float("inf"), "noon", None], ids=lambda said: str(said)[:5])

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import satisfice as sf
-from satisfice.bets import FLIPS
 from satisfice.statistics import interval
 from satisfice.studies import Storage, Study, create_study, get_storage, load_study
 from satisfice.studies.changer import signed
@@ -105,7 +104,7 @@ def test_bands_at_the_ends() -> None:
     points = [Point(0, 1, 0.0, (Sums(n, n, 0, total, n, total, 0.0, 0.0),)) for n, total in cases]
     low, high = bands(points, [0.01])
     for k, (n, total) in enumerate(cases):
-        assert (low[0, k], high[0, k]) == pytest.approx(interval(n, total / max(n, 1), FLIPS * 0.01), abs=1e-9)
+        assert (low[0, k], high[0, k]) == pytest.approx(interval(n, total / max(n, 1), 0.01), abs=1e-9)
 
 
 def test_what_happened_newest_first_and_who_did_it(storage: Storage) -> None:

@@ -42,8 +42,8 @@ def test_an_interval_by_hand() -> None:
     """40 zeros, 2 arms, confidence 0.95, of whose error a twentieth is kept for arms that come later: 0.0475 is left.
 
     The mixture's likelihood of 40 zeros is Gamma(1/2) Gamma(40.5) / (Gamma(41) pi), the largest likelihood is 1, so the
-    penalty is -log of it: 2.4199. It has 0.99 of the mixture with bets on what varies less than coin flips. The upper
-    end solves -40 log(1 - q) = log(2 / (0.99 x 0.0475)) + 2.4199 = 6.1702: q = 1 - exp(-6.1702 / 40) = 0.1429.
+    penalty is -log of it: 2.4199. The upper end solves -40 log(1 - q) = log(2 / 0.0475) + 2.4199 = 6.1601:
+    q = 1 - exp(-6.1601 / 40) = 0.1427.
     """
     study = fixed()
     feed(study, {"b": [0.0] * 40, "a": []})
@@ -51,8 +51,8 @@ def test_an_interval_by_hand() -> None:
     assert cost == pytest.approx(2.4199, abs=1e-4)
     low, high = study.status().arms[1].interval
     assert low == 0.0
-    assert high == pytest.approx(1 - math.exp(-(math.log(2 / (0.99 * ALLOWED)) + cost) / 40), abs=1e-12)
-    assert high == pytest.approx(0.1429, abs=1e-4)
+    assert high == pytest.approx(1 - math.exp(-(math.log(2 / ALLOWED) + cost) / 40), abs=1e-12)
+    assert high == pytest.approx(0.1427, abs=1e-4)
     assert study.status().arms[0].interval == (0.0, 1.0)
 
 
@@ -231,7 +231,7 @@ def test_the_interval_is_where_the_divergence_reaches_the_level() -> None:
     study = fixed()
     feed(study, {"a": [1.0] * 32 + [0.0] * 8, "b": []})
     low, high = study._ledger.look(lambda view: Evidence(view.machine).interval(0))
-    level = math.log(2 / (0.99 * ALLOWED)) + penalty(40, 0.8)
+    level = math.log(2 / ALLOWED) + penalty(40, 0.8)
     assert 40 * kl(0.8, low) == pytest.approx(level, rel=1e-6)
     assert 40 * kl(0.8, high) == pytest.approx(level, rel=1e-6)
 

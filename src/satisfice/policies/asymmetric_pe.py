@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from satisfice.errors import InvalidPolicy
-from satisfice.policies.compiled import uncounted
+from satisfice.policies.compiled import inline, uncounted
 from satisfice.policies.contract import Lease, Policy, Problem, State
 from satisfice.policies.pairwise import OMEGA, WINNER, compare
 from satisfice.problem import ReferenceArm
@@ -49,6 +49,7 @@ class AsymmetricPE(Policy):
 
     @staticmethod
     @uncounted
+    @inline
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
         return compare(problem, state, problem.reference, int(problem.params.kappa))
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from satisfice.policies.contract import Lease, Problem, State, mean
+from satisfice.policies.compiled import inline
+from satisfice.policies.contract import Lease, Problem, State, mean, one_of
 from satisfice.policies.pairwise import OMEGA, beta, is_open, tau
 
 NOBODY: Lease = (-2, 0)
 
 
+@inline
 def leader(state: State, active: int, arms: int) -> int:
     """The active arm with the largest empirical mean, the cheapest among equals."""
     best = -1
@@ -19,6 +21,7 @@ def leader(state: State, active: int, arms: int) -> int:
     return best
 
 
+@inline
 def identify(problem: Problem, state: State, active: int, rng: np.random.Generator) -> Lease:
     """The next lease of the identification, or `NOBODY` when at most one arm is active.
 
@@ -56,7 +59,7 @@ def identify(problem: Problem, state: State, active: int, rng: np.random.Generat
                 ints[active + k] = 0
     if count == 1:
         return NOBODY
-    chosen = rng.integers(0, count)
+    chosen = one_of(count, rng)
     lucky = -1
     for k in range(arms):
         if ints[active + k] == 1:

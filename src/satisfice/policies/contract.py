@@ -68,8 +68,10 @@ class Policy:
 
     Class attributes to set: `id`, `settings` (the settings that it serves), `summary` (one line), and where they differ
     from the defaults `needs_horizon`, `bounded_only`, `live` (whether a study can use it), `changing` (whether it is
-    for means that change) and `uses_squares` (whether the rule reads `state.squares`; Gaussian rewards have them drawn
-    only then, so that no other run changes). `version` counts the rule's changes: raise it whenever the rule
+    for means that change), `uses_squares` (whether the rule reads `state.squares`; Gaussian rewards have them drawn
+    only then, so that no other run changes) and `until_zeros` (whether a lease of an arm, where every reward is 0 or
+    1, stands until so many of its rewards are 0, since those of 1 only speak for the arm: a simulation carries it on
+    until then). `version` counts the rule's changes: raise it whenever the rule
     remembers something else or decides otherwise from the same state, so that a study that is under way knows that its
     memory is of another time and starts it anew. `retired` names parameters that older versions had, and that a
     study of that time is opened without.
@@ -87,6 +89,7 @@ class Policy:
     live: ClassVar[bool] = True
     changing: ClassVar[bool] = False
     uses_squares: ClassVar[bool] = False
+    until_zeros: ClassVar[bool] = False
     retired: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, register: bool = True, **kwargs: object) -> None:
@@ -225,6 +228,24 @@ def mean(state: State, arm: int) -> float:
     if state.pulls[arm] == 0:
         return 0.0
     return float(state.totals[arm] / state.pulls[arm])
+
+
+def one_of(count: int, rng: np.random.Generator) -> int:
+    """A number from 0 to `count - 1`, each with the same probability. (Numba's `rng.integers` makes an array.)
+
+    Of 2^53 equally likely numbers those beyond the last multiple of `count` are drawn again.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> [one_of(3, rng) for _ in range(8)]
+    [2, 0, 2, 0, 0, 0, 0, 1]
+    """
+    last = (1 << 53) - (1 << 53) % count
+    while True:
+        number = int(rng.random() * (1 << 53))
+        if number < last:
+            return number % count
 
 
 def registry() -> dict[str, type[Policy]]:

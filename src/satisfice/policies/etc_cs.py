@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from satisfice.errors import InvalidPolicy
+from satisfice.policies.compiled import inline, uncounted
 from satisfice.policies.contract import SWEEP, Lease, Policy, Problem, State
 from satisfice.policies.index import cheapest, lower, safe_lower, safe_upper
 from satisfice.problem import BestReward
@@ -47,9 +48,14 @@ class ETCCS(Policy):
             raise InvalidPolicy(f"{self.id}: c = {self.c!r}; it must be a number above 0")
 
     @staticmethod
+    @uncounted
+    @inline
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
         arms = len(problem.costs)
-        sweeps = exploration(problem.horizon, arms, problem.params.c) - state.pulls.min()
+        least = state.pulls[0]
+        for k in range(1, arms):
+            least = min(least, state.pulls[k])
+        sweeps = exploration(problem.horizon, arms, problem.params.c) - least
         if sweeps > 0:
             return SWEEP, sweeps
         width = math.sqrt(2 * math.log(problem.horizon))

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from satisfice.policies.contract import SWEEP, Lease, Policy, Problem, State
+from satisfice.policies.compiled import inline, uncounted
+from satisfice.policies.contract import SWEEP, Lease, Policy, Problem, State, one_of
 from satisfice.policies.index import CAUTION, safe_upper
 from satisfice.problem import FixedThreshold
 
@@ -29,6 +30,8 @@ class FTUCB(Policy):
     needs_horizon = False
 
     @staticmethod
+    @uncounted
+    @inline
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
         arms = len(problem.costs)
         if t < arms:
@@ -52,7 +55,7 @@ class FTUCB(Policy):
             else:
                 until = min(until, math.exp(min(n * gap * gap / 2, 700.0)) / CAUTION)
         if chosen < 0:
-            return int(rng.integers(0, arms)), 1
+            return one_of(arms, rng), 1
         if rivals > 1 or not problem.bounded:
             return chosen, 1
         pulls = safe_upper(state.pulls[chosen], state.totals[chosen], width, problem.mu0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from satisfice.policies.compiled import inline
 from satisfice.policies.contract import Lease, Problem, State, mean
 
 # Where the piece keeps its integers: the episode, the winner (-1: none yet), then omega of every arm.
@@ -36,6 +37,7 @@ def beta(horizon: int, omega: int) -> float:
     return math.sqrt(math.log(horizon * gap_squared(omega)) / (2 * tau(horizon, omega)))
 
 
+@inline
 def compare(problem: Problem, state: State, ell: int, kappa: int) -> Lease:
     """The next lease of the candidates, cheapest first, against the reference arm `ell`.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from satisfice.policies.compiled import uncounted
+from satisfice.policies.compiled import inline, uncounted
 from satisfice.policies.contract import Lease, Policy, Problem, State
 from satisfice.policies.pairwise import OMEGA, WINNER, compare
 from satisfice.problem import ReferenceArm
@@ -42,5 +42,6 @@ class PE(Policy):
 
     @staticmethod
     @uncounted
+    @inline
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
         return compare(problem, state, problem.reference, 0)

@@ -8,6 +8,7 @@ import numpy as np
 
 from satisfice.policies.asymmetric_pe import check_kappa
 from satisfice.policies.bai import identify
+from satisfice.policies.compiled import inline, uncounted
 from satisfice.policies.contract import Lease, Policy, Problem, State
 from satisfice.policies.pairwise import OMEGA, WINNER, compare
 from satisfice.problem import BestReward
@@ -47,11 +48,14 @@ class PECS(Policy):
         return OMEGA + 2 * arms, 0
 
     @staticmethod
+    @uncounted
     def start(problem: Problem, state: State) -> None:
         state.ints[WINNER] = -1
         state.ints[OMEGA + len(problem.costs) :] = 1
 
     @staticmethod
+    @uncounted
+    @inline
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
         active = OMEGA + len(problem.costs)
         arm, pulls = identify(problem, state, active, rng)

@@ -7,10 +7,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from satisfice.policies.compiled import uncounted
+from satisfice.arrays import record
+from satisfice.policies.compiled import inline, uncounted
 from satisfice.policies.contract import SWEEP, Lease, Policy, Problem, State
 from satisfice.policies.index import cheapest, safe_upper, upper
 from satisfice.problem import BestReward, ReferenceArm
+
+
+class Index:
+    """The UCB of an arm, so that only that of an arm with new rewards is computed: a record in `state.floats`."""
+
+    pulls: float  # what it was made of
+    total: float
+    index: float
+
+
+INDEX = record(Index)
 
 
 @dataclass(frozen=True)
@@ -28,9 +40,15 @@ class UCBCS(Policy):
     id = "ucb-cs"
     settings = (BestReward, ReferenceArm)
     summary = "cheapest arm whose UCB reaches (1 - alpha) x the reference's UCB"
+    version = 2
+    until_zeros = True
+
+    def memory(self, arms: int) -> tuple[int, int]:
+        return 0, len(INDEX) * arms
 
     @staticmethod
     @uncounted
+    @inline
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
         arms = len(problem.costs)
         if t < arms:
@@ -38,8 +56,12 @@ class UCBCS(Policy):
         width = math.sqrt(2 * math.log(problem.horizon))
         scale = 1.0 - problem.alpha
         top, second, ell = -math.inf, -math.inf, problem.reference
+        known = state.floats.view(INDEX)
         for k in range(arms):
-            index = upper(state.pulls[k], state.totals[k], width)
+            if state.pulls[k] != known[k].pulls or state.totals[k] != known[k].total:
+                known[k].pulls, known[k].total = state.pulls[k], state.totals[k]
+                known[k].index = upper(state.pulls[k], state.totals[k], width)
+            index = known[k].index
             if problem.reference < 0 and index > top:
                 top, second, ell = index, top, k
             else:

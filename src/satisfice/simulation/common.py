@@ -84,6 +84,11 @@ def check_common(instance: Instance, horizon: int) -> None:
         raise InvalidRun("common = True: the random generators of this NumPy cannot be set; other versions can")
 
 
+def as_it_is(common: CommonWorld, arm: int, pulls: int, most: int, rng: np.random.Generator) -> tuple[int, float]:
+    """A lease that nothing prolongs: the engine's `stretch` here."""
+    return min(pulls, most), -1.0
+
+
 def draw_common(common: CommonWorld, arm: int, pulls: int, rng: np.random.Generator) -> tuple[float, float]:
     """The sum of the next `pulls` rewards of an arm and that of their squares: the engine's `draw` here."""
     now = common.seen[arm]

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from satisfice.policies.compiled import compile_native, link, uncounted
 from satisfice.policies.contract import SWEEP, Lease, Policy, Problem, State, sound, unsound
-from satisfice.simulation.common import CommonWorld, draw_common
+from satisfice.simulation.common import CommonWorld, as_it_is, draw_common
 from satisfice.simulation.regret import add_up
 from satisfice.simulation.streams import Words
-from satisfice.simulation.world import World, draw
+from satisfice.simulation.world import World, draw, stretch
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -70,7 +70,7 @@ def run(problem: Problem, state: State, world: World, checkpoints: Ints, record:
         arm, pulls = decide(problem, state, t, rng)
         if not sound(arm, pulls, arms):
             break
-        pulls = min(pulls, horizon - t)
+        pulls, ones = stretch(world, arm, pulls, horizon - t, rng)
         sweep = arm == SWEEP
         end = min(horizon, t + pulls * (arms if sweep else 1))
         while checkpoints[mark] < end:
@@ -80,7 +80,7 @@ def run(problem: Problem, state: State, world: World, checkpoints: Ints, record:
         for k in range(0 if sweep else arm, arms if sweep else arm + 1):
             share = share_of(k, arm, end - t, arms)
             if share > 0:
-                total, squares = draw(world, k, share, rng)
+                total, squares = (ones, ones) if ones >= 0.0 else draw(world, k, share, rng)
                 done[k] += share
                 state.pulls[k] += share
                 state.totals[k] += total
@@ -152,7 +152,7 @@ def plain_run(policy: Policy, common: bool = False) -> Engine:
 def _parts(policy: Policy, common: bool) -> dict[str, Callable[..., object]]:
     cls = type(policy)
     rule: dict[str, Callable[..., object]] = {"start": cls.start, "decide": cls.decide, "learn": cls.learn}
-    return rule | {"draw": draw_common} if common else rule
+    return rule | {"draw": draw_common, "stretch": as_it_is} if common else rule
 
 
 def _honest(policy: Policy, engine: Callable[..., int]) -> Engine:

@@ -73,7 +73,7 @@ class Job:
     @cached_property
     def world(self) -> World:
         """What the policy does not know."""
-        return make_world(self.instance, self.order, self.policy.uses_squares)
+        return make_world(self.instance, self.order, self.policy.uses_squares, self.policy.until_zeros)
 
     @cached_property
     def gaps(self) -> NDArray[np.float64]:

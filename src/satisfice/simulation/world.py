@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from satisfice.policies.compiled import inline
 from satisfice.problem import REWARD_MODELS, Instance
+from satisfice.simulation.counts import ones_before
 
 # The reward models as numbers, which compiled code can compare.
 BERNOULLI = REWARD_MODELS.index("bernoulli")
@@ -26,9 +27,10 @@ class World(NamedTuple):
     values: NDArray[np.float64]  # (levels,) of categorical rewards
     probabilities: NDArray[np.float64]  # (arms, levels)
     squares: bool = False  # whether squares of Gaussian rewards are drawn, too
+    until_zeros: bool = False  # whether rewards of 1 prolong a lease (`Policy.until_zeros`)
 
 
-def make_world(instance: Instance, order: NDArray[np.int64], squares: bool = False) -> World:
+def make_world(instance: Instance, order: NDArray[np.int64], squares: bool = False, until_zeros: bool = False) -> World:
     """The world of an instance, with its arms in `order`.
 
     Examples
@@ -43,7 +45,27 @@ def make_world(instance: Instance, order: NDArray[np.int64], squares: bool = Fal
         values=np.ascontiguousarray(instance.values),
         probabilities=np.ascontiguousarray(instance.probabilities[order]),
         squares=squares,
+        until_zeros=until_zeros and instance.reward == "bernoulli",
     )
+
+
+@inline
+def stretch(world: World, arm: int, zeros: int, most: int, rng: np.random.Generator) -> tuple[int, float]:
+    """How many pulls of an arm, at most `most`, until so many of its rewards are 0, and the sum of the rewards.
+
+    Where rewards of 1 do not prolong a lease, or hardly ever end, it is `zeros` pulls, and -1 for a sum to be drawn.
+    """
+    chance = 1.0 - world.means[arm] if world.until_zeros and arm >= 0 else 0.0
+    if not 0.0 < zeros < 1e15 * chance:
+        return min(zeros, most), -1.0
+    ones = ones_before(zeros, world.means[arm], rng)
+    if ones <= most - zeros:
+        return zeros + ones, float(ones)
+    # There are fewer zeros among the first `most` rewards, which is all that is known of them.
+    while True:
+        ones = int(rng.binomial(most, world.means[arm]))
+        if most - ones < zeros:
+            return most, float(ones)
 
 
 @inline

@@ -22,14 +22,14 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from satisfice import bets, proofs
+from satisfice import between, proofs
 from satisfice.statistics import interval
 from satisfice.studies.counts import UNIT, UNITS, share_of
 from satisfice.studies.facts import CERTIFIED, NONE, REFUTED, Fact, read_facts
 from satisfice.studies.machine import Machine
 
 # Whoever looks again and again finds most arms as they were.
-_interval = lru_cache(maxsize=4096)(bets.interval)
+_interval = lru_cache(maxsize=4096)(between.interval)
 
 Floats = NDArray[np.float64]
 

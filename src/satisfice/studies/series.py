@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from satisfice.bets import FLIPS
 from satisfice.statistics import penalty
 from satisfice.studies.counts import UNIT
 
@@ -154,7 +153,7 @@ def bands(points: Sequence[Point], deltas: Sequence[float]) -> tuple[Floats, Flo
     # Three samples, of which each gives an end or two.
     samples = (sure, sums), (pulls + pending, totals), (pulls + pending, totals + pending)
     n, total = (np.concatenate(parts) for parts in zip(*samples, strict=True))
-    room = np.tile(np.repeat(np.log(1.0 / (FLIPS * np.asarray(deltas))), len(points)), 3)
+    room = np.tile(np.repeat(np.log(1.0 / np.asarray(deltas)), len(points)), 3)
     low, high = (edge.reshape(3, len(deltas), len(points)) for edge in _edges(n, total, room))
     lows, highs = np.maximum(low[0], low[1]), np.minimum(high[0], high[2])
     return np.minimum(lows, highs), np.maximum(lows, highs)
