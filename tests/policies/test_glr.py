@@ -33,7 +33,7 @@ from satisfice.policies.beliefs import (
     unit_of,
 )
 from satisfice.policies.contract import Problem, State, arrange, make_problem, new_state
-from satisfice.policies.glr import CALM, FREE, GLR, GROWTH, RETURN, bargain, case_of, proved_arm, refute, weigh
+from satisfice.policies.glr import CALM, FREE, GLR, GROWTH, bargain, case_of, proved_arm, refute, weigh
 from satisfice.proofs import against, equal_levels, judge, pair, risk
 from satisfice.simulation.engine import compiled_run, plain_run
 from satisfice.simulation.job import Job
@@ -210,7 +210,7 @@ def test_what_a_pull_is_worth_by_hand() -> None:
     assert GLR.decide(problem, state, 150, RNG)[0] == arm
 
 
-def test_passing_over_counts_by_half_and_staying_in_full() -> None:
+def test_one_bill_for_passing_over_and_staying() -> None:
     # Arm 0 looks infeasible, arm 1 leads: the bill is the saving of arm 0, and what arm 2 may do to the leader.
     problem, state = setup(sf.BestReward(0.1), [1.0, 2.0, 4.0], [98, 300, 300], [50, 250, 255])
     beliefs, leader = believe(problem, state)
@@ -218,7 +218,7 @@ def test_passing_over_counts_by_half_and_staying_in_full() -> None:
     passing, staying = np.zeros(3), np.zeros(3)
     refute(problem, beliefs, 0, 1000.0 * beliefs.feasible[0] * beliefs.saving[0], passing)
     weigh(problem, beliefs, 1, 1000.0, math.inf, staying)
-    ratios = (RETURN * passing + staying) / (beliefs.price + FREE)
+    ratios = (passing + staying) / (beliefs.price + FREE)
     assert bargain(problem, beliefs, leader, 1000.0) == (int(ratios.argmax()), pytest.approx(ratios.max()))
 
 

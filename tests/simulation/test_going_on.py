@@ -18,7 +18,7 @@ TOY = sf.load_instance("toy:0.78")
 
 @pytest.fixture
 def results() -> sf.Results:
-    return sf.simulate(TOY, sf.BestReward(0.1), ["etc-cs", "pe-cs"], horizon=3000, runs=4, checkpoints=5)
+    return sf.simulate(TOY, sf.BestReward(0.1), ["etc-cs", "pe-cs"], horizon=3000, runs=4, seed=1, checkpoints=5)
 
 
 def test_tables_are_flat_and_long(results: sf.Results, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ class FTUCB(Policy):
     id = "ft-ucb"
     settings = (FixedThreshold,)
     summary = "cheapest arm whose UCB reaches the fixed threshold"
+    version = 2
     needs_horizon = False
 
     @staticmethod

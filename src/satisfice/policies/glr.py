@@ -33,9 +33,6 @@ GROWTH = 0.01
 FREE = 1e-4
 # Beyond so many standard deviations an arm looks infeasible, and the evidence of all arms against it counts.
 DOUBT = 1.0
-# An arm that is passed over may come back, since what is played in its place goes on telling about the threshold; one
-# that is stayed with tells of nobody else. So what passing over is expected to lose counts by this share (measured).
-RETURN = 0.5
 
 
 @dataclass(frozen=True)
@@ -146,7 +143,7 @@ def bargain(problem: Problem, beliefs: Beliefs, leader: int, left: float) -> tup
     for i in range(arms if leader < 0 else leader):
         stake = beliefs.feasible[i] * beliefs.saving[i]
         if beliefs.root[i] > DOUBT:
-            refute(problem, beliefs, i, RETURN * left * stake, worth)
+            refute(problem, beliefs, i, left * stake, worth)
         else:
             weigh(problem, beliefs, i, left, stake, worth)
     if leader >= 0:

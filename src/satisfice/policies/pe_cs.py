@@ -40,6 +40,7 @@ class PECS(Policy):
     id = "pe-cs"
     settings = (BestReward,)
     summary = "best arm identification, then Pairwise Elimination against the best arm"
+    version = 2
 
     def __post_init__(self) -> None:
         check_kappa(self.id, self.kappa)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,42 +91,48 @@ def run(problem: Problem, state: State, world: World, checkpoints: Ints, record:
     return t
 
 
+class Source(NamedTuple):
+    """Where the random numbers of many runs come from."""
+
+    streams: Words  # (runs, 4) the state of the generator at the beginning of every run
+    rng: np.random.Generator
+    words: Words  # (4,) the state of `rng` itself: what is written here it goes on from
+    spare: NDArray[np.int32]  # (4,) memory of `rng` whose third word says that half a number is left over
+
+
+class Sheet(NamedTuple):
+    """What many runs fill in, and what that is made of."""
+
+    order: Ints  # (arms,) the place of the policy's arms
+    gaps: Floats  # (kinds, arms)
+    pulls: Ints  # (runs, arms) filled in
+    curves: Floats  # (runs, kinds, checkpoints) filled in: the regrets of `gaps`
+    record: Ints  # (checkpoints, arms) to write on, so that no array is made, and none has to be counted
+
+
 @uncounted
 def run_many(
-    problem: Problem,
-    state: State,
-    world: World,
-    checkpoints: Ints,
-    streams: Words,
-    generator: tuple[np.random.Generator, Words, NDArray[np.int32]],
-    order: Ints,
-    gaps: Floats,
-    pulls: Ints,
-    curves: Floats,
-    record: Ints,
+    problem: Problem, state: State, world: World, checkpoints: Ints, source: Source, sheet: Sheet
 ) -> tuple[int, int]:
-    """One run after the other, each with a stream of `streams`. Fills `pulls`, (runs, arms), with the pulls of the
-    policy's arm `k` at `order[k]`, and `curves`, (runs, kinds, checkpoints), with the regrets of `gaps`, (kinds, arms).
-    `record`, (checkpoints, arms), is paper to write on: no array is made here, so that none has to be counted.
+    """One run after the other, each with a stream of `source`; fills in `sheet`.
 
     Answers with the runs that were done, and where the rule answered with no lease, the pulls up to there."""
-    rng, words, spare = generator
-    for i in range(len(streams)):
+    for i in range(len(source.streams)):
         for word in range(4):
-            words[word] = streams[i, word]
-        spare[2] = 0
+            source.words[word] = source.streams[i, word]
+        source.spare[2] = 0
         state.pulls[:] = 0
         state.totals[:] = 0.0
         state.squares[:] = 0.0
         state.ints[:] = 0
         state.floats[:] = 0.0
-        done = run(problem, state, world, checkpoints, record, rng)
+        done = run(problem, state, world, checkpoints, sheet.record, source.rng)
         if done < checkpoints[-1]:
             return i, done
-        add_up(record, gaps, curves[i])
-        for k in range(len(order)):
-            pulls[i, order[k]] = record[-1, k]
-    return len(streams), 0
+        add_up(sheet.record, sheet.gaps, sheet.curves[i])
+        for k in range(len(sheet.order)):
+            sheet.pulls[i, sheet.order[k]] = sheet.record[-1, k]
+    return len(source.streams), 0
 
 
 def compiled_runs(policy: Policy) -> Callable[..., tuple[int, int]]:

@@ -124,6 +124,14 @@ def books(ledger: Ledger) -> tuple[object, ...]:
     return ledger.look(work)
 
 
+def settled_books(ledger: Ledger) -> tuple[object, ...]:
+    """All that a ledger has but notes: who only reads keeps none about changes of rewards, since nothing is said of
+    them before there is an alarm, which is an event."""
+    state, *rest = books(ledger)
+    assert isinstance(state, dict)
+    return {key: value for key, value in state.items() if key != "notes"}, *rest
+
+
 def rows(ledger: Ledger, first: int = 1, last: int | None = None) -> list[Row]:
     """The decisions of a ledger."""
     return ledger.look(lambda view: list(view.rows(first, last)))

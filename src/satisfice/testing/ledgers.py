@@ -28,6 +28,7 @@ from satisfice.testing.deeds import (
     pull,
     put_away,
     rows,
+    settled_books,
     tell,
     terms,
 )
@@ -341,7 +342,7 @@ class LedgerTests:
         for number in range(1, 6):
             ask(ledger)
             tell(ledger, number, 1.0)
-        before = books(ledger)
+        before = settled_books(ledger)
         ledger.repair()
-        assert books(ledger) == before == books(reopen().open("s"))
+        assert settled_books(ledger) == before == settled_books(reopen().open("s"))
         assert agrees(ledger)
