@@ -6,16 +6,12 @@ new ones: `SATISFICE_EXPLORE=1 pytest`.
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
-
-# Compiling makes many objects that stay: looking through them again and again takes a tenth of the suite.
-gc.set_threshold(200_000, 50, 100)
 
 # How long an example takes depends on who else uses the machine.
 settings.register_profile("same", derandomize=True, deadline=None)
