@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
+import random
+import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,12 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import satisfice as sf
-from satisfice.errors import InvalidRun
+from satisfice.errors import InvalidPolicy, InvalidRun
 from satisfice.policies import get_policy
+from satisfice.policies.compiled import dispatcher
+from satisfice.policies.contract import registered
 from satisfice.simulation import schedule
 from satisfice.simulation.checkpoints import even_times
+from satisfice.simulation.engine import _many, run_many
 from satisfice.simulation.job import Job, Output, Piece
-from satisfice.simulation.processes import in_processes
+from satisfice.simulation.processes import in_processes, prepare
 from satisfice.simulation.schedule import carry_out, split, start_here
 
 INSTANCE = sf.Instance([0.1, 0.5, 0.9], [0.3, 0.7, 0.8])
@@ -76,3 +84,50 @@ def test_long_work_moves_to_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     moved.clear()
     assert sum(piece.runs for piece, _ in start_here([first, second], 6, most=1)) == 12
     assert not moved
+
+
+RULES = """
+from satisfice import BestReward
+from satisfice.policies.contract import Policy
+
+class First(Policy):
+    id, settings, summary = "first-of-two-{key}", (BestReward,), "one arm"
+    @staticmethod
+    def decide(problem, state, t, rng): return 0, {pulls}
+
+class Second(Policy):
+    id, settings, summary = "second-of-two-{key}", (BestReward,), "another arm"
+    @staticmethod
+    def decide(problem, state, t, rng): return {arm}, {pulls}
+"""
+
+
+@contextmanager
+def two_new_rules(folder: Path, monkeypatch: pytest.MonkeyPatch, arm: str) -> Iterator[list[Job]]:
+    """Two jobs with rules that nobody has compiled before."""
+    key, pulls = uuid.uuid4().hex[:8], random.SystemRandom().randrange(1, 1 << 60)
+    (folder / f"rules_{key}.py").write_text(RULES.format(key=key, pulls=pulls, arm=arm))
+    monkeypatch.syspath_prepend(folder)
+    with registered():
+        importlib.import_module(f"rules_{key}")
+        yield [job(f"first-of-two-{key}"), job(f"second-of-two-{key}")]
+
+
+def test_new_rules_are_compiled_by_other_processes_and_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with two_new_rules(tmp_path, monkeypatch, arm="1") as jobs:
+        assert not any(job.prepared for job in jobs)
+        prepare(jobs, workers=2)
+        for each, pulls in zip(jobs, ([500, 0, 0], [0, 500, 0]), strict=True):
+            made = dispatcher(run_many, **_many(each.policy))
+            assert each.prepared and made.stats.cache_hits and not made.stats.cache_misses
+            assert each.run(0, 1).pulls.tolist() == [pulls]
+
+
+def test_alone_it_compiles_by_itself_and_what_is_wrong_with_a_rule_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with two_new_rules(tmp_path, monkeypatch, arm="{} and 1") as jobs:
+        for workers in (1, 2):
+            with pytest.raises(InvalidPolicy, match=r"Second\.decide cannot be compiled"):
+                prepare(jobs, workers=workers)
+        assert dispatcher(run_many, **_many(jobs[0].policy)).stats.cache_misses

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from satisfice.files import write_whole
 from satisfice.paper.cells import Cell, Store
-from satisfice.simulation.job import Output
+from satisfice.simulation.job import Job, Output
+from satisfice.simulation.processes import cores, prepare
 from satisfice.simulation.schedule import carry_out
 
 # Work done, work in all (expected seconds of one core), and what is being done.
@@ -63,9 +64,11 @@ def simulated(
     parts: dict[Cell, dict[int, Output]] = {cell: {} for cell in missing}
     spent = dict.fromkeys(missing, 0.0)
     if cluster is None:
-        for policy in dict.fromkeys(cell.policy for cell in missing):
-            progress(total - ahead, total, f"compiling {policy}")
-            next(cell for cell in missing if cell.policy == policy).job.prepare()
+        first: dict[str, Job] = {}
+        for cell in missing:
+            first.setdefault(cell.policy, cell.job)
+        progress(total - ahead, total, f"compiling {', '.join(first)}")
+        prepare(first.values(), workers or cores())
     last = time.perf_counter()
     pieces = [piece for cell in missing for piece in cell.pieces()]
     for piece, output in carry_out(pieces, workers=workers, cluster=cluster):

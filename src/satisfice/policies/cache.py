@@ -105,6 +105,10 @@ class DiskCache:
         for file in () if self.folder is None else self.folder.glob(f"{self.key}-*"):
             file.unlink(missing_ok=True)
 
+    def kept(self) -> bool:
+        """Whether code of this function is there, for whatever signature, or none ever will be: there is no folder."""
+        return self.folder is None or any(self.folder.glob(f"{self.key}-*.nbc"))
+
     def _file(self, terms: tuple[str, ...]) -> Path | None:
         """Where the code is kept; None: it is not. The type of a function that is handed over has its address in it."""
         if self.folder is None or " at 0x" in terms[0]:

@@ -103,6 +103,20 @@ def dispatcher(function: Callable[..., Any], **names: Callable[..., Any]) -> Any
         return _dispatcher(function, names, (), True)
 
 
+def compiled_before(function: Callable[..., Any], **names: Callable[..., Any]) -> bool:
+    """Whether `compile_native` has its code, in this process or on disk; also where it could not be kept there.
+
+    Examples
+    --------
+    >>> def thrice(x): return 3 * x
+    >>> tripled = compile_native(thrice)
+    >>> tripled(14), compiled_before(thrice)
+    (42, True)
+    """
+    made = dispatcher(function, **names)
+    return bool(getattr(made, "signatures", True)) or made._cache.kept()
+
+
 def _plain(function: Callable[..., Any]) -> FunctionType:
     plain = plain_of(function)
     if plain is None:

@@ -24,6 +24,6 @@ def progress_of(progress: bool | Progress, total: int, labels: Sequence[str]) ->
     from satisfice.progress import progress_bar
 
     bar = progress_bar(MofNCompleteColumn(), TextColumn("runs,"), room=2 * len(str(total)) + 8)
-    task = bar.add_task(f"preparing {labels[0]}", total=total)
+    task = bar.add_task(f"preparing {', '.join(labels)}", total=total)
     with bar:
         yield lambda done, total, label: bar.update(task, completed=done, description=label)

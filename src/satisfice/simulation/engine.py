@@ -7,17 +7,18 @@ random generator in the same way, so the same seed gives the same run in either.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from satisfice.policies.compiled import compile_native, link, uncounted
+from satisfice.policies.compiled import compile_native, compiled_before, link, uncounted
 from satisfice.policies.contract import SWEEP, Lease, Policy, Problem, State, sound, unsound
 from satisfice.simulation.common import CommonWorld, as_it_is, draw_common
 from satisfice.simulation.regret import add_up
-from satisfice.simulation.streams import Words
+from satisfice.simulation.streams import Words, reachable, settable
 from satisfice.simulation.world import World, draw, stretch
 
 Floats = NDArray[np.float64]
@@ -91,9 +92,23 @@ def run(problem: Problem, state: State, world: World, checkpoints: Ints, record:
     return t
 
 
-class Source(NamedTuple):
-    """Where the random numbers of many runs come from."""
+@uncounted
+def recall(state: State, begun: State) -> None:
+    """Make a state equal to another one. In loops: NumPy would make copies, lest the arrays overlap."""
+    for k in range(len(state.pulls)):
+        state.pulls[k] = begun.pulls[k]
+        state.totals[k] = begun.totals[k]
+        state.squares[k] = begun.squares[k]
+    for i in range(len(state.ints)):
+        state.ints[i] = begun.ints[i]
+    for i in range(len(state.floats)):
+        state.floats[i] = begun.floats[i]
 
+
+class Source(NamedTuple):
+    """What many runs begin with, and where their random numbers come from."""
+
+    begun: State  # what the rule knows at the beginning of every run, as a rule mostly: nothing
     streams: Words  # (runs, 4) the state of the generator at the beginning of every run
     rng: np.random.Generator
     words: Words  # (4,) the state of `rng` itself: what is written here it goes on from
@@ -121,11 +136,7 @@ def run_many(
         for word in range(4):
             source.words[word] = source.streams[i, word]
         source.spare[2] = 0
-        state.pulls[:] = 0
-        state.totals[:] = 0.0
-        state.squares[:] = 0.0
-        state.ints[:] = 0
-        state.floats[:] = 0.0
+        recall(state, source.begun)
         done = run(problem, state, world, checkpoints, sheet.record, source.rng)
         if done < checkpoints[-1]:
             return i, done
@@ -137,8 +148,17 @@ def run_many(
 
 def compiled_runs(policy: Policy) -> Callable[..., tuple[int, int]]:
     """`run_many` for the rule of `policy`, compiled (from the cache on disk if it is there)."""
+    return compile_native(run_many, **_many(policy))
+
+
+def runs_compiled(policy: Policy) -> bool:
+    """Whether `compiled_runs` is compiled already, or can be nowhere but here."""
+    return compiled_before(run_many, **_many(policy))
+
+
+def _many(policy: Policy) -> dict[str, Callable[..., Any]]:
     cls = type(policy)
-    return compile_native(run_many, run=_linked(cls.start, cls.decide, cls.learn), decide=cls.decide)
+    return {"run": _linked(cls.start, cls.decide, cls.learn), "decide": cls.decide}
 
 
 @cache
@@ -147,8 +167,31 @@ def _linked(start: Callable[..., None], decide: Callable[..., Lease], learn: Cal
 
 
 def compiled_run(policy: Policy, common: bool = False) -> Engine:
-    """`run` for the rule of `policy`, compiled (from the cache on disk if it is there), or for a `CommonWorld`."""
-    return _honest(policy, compile_native(run, **_parts(policy, common)))
+    """`run` for the rule of `policy`, compiled (from the cache on disk if it is there), or for a `CommonWorld`.
+
+    It is `run_many` for one run, since that is compiled anyway, where the generator allows for it."""
+    return _honest(policy, compile_native(run, **_parts(policy, common)) if common else _only(policy))
+
+
+def _only(policy: Policy) -> Callable[..., int]:
+    many = compiled_runs(policy)
+
+    def carry_out(
+        problem: Problem, state: State, world: World, checkpoints: Ints, record: Ints, rng: np.random.Generator
+    ) -> int:
+        bits = rng.bit_generator
+        if not reachable() or not isinstance(bits, np.random.PCG64):
+            done: int = compile_native(run, **_parts(policy, False))(problem, state, world, checkpoints, record, rng)
+            return done
+        begun = deepcopy(state)
+        arms = len(problem.costs)
+        _, words, spare = settable(bits)
+        source = Source(begun, words.copy()[np.newaxis], rng, words, spare)
+        nothing = np.zeros((0, arms)), np.zeros((1, arms), dtype=np.int64), np.zeros((1, 0, len(checkpoints)))
+        done, t = many(problem, state, world, checkpoints, source, Sheet(np.arange(arms), *nothing, record))
+        return int(checkpoints[-1]) if done else t
+
+    return carry_out
 
 
 def plain_run(policy: Policy, common: bool = False) -> Engine:

@@ -17,7 +17,7 @@ from satisfice.policies.contract import Problem, arrange, make_problem, new_stat
 from satisfice.problem import Instance, Setting
 from satisfice.simulation.changing import Course
 from satisfice.simulation.common import CommonWorld, check_common, common_world
-from satisfice.simulation.engine import Engine, Sheet, Source, compiled_run, compiled_runs, plain_run
+from satisfice.simulation.engine import Engine, Sheet, Source, compiled_run, compiled_runs, plain_run, runs_compiled
 from satisfice.simulation.regret import add_up
 from satisfice.simulation.results import Result, Terms, versions
 from satisfice.simulation.streams import reachable, settable, states
@@ -95,10 +95,20 @@ class Job:
     def _label(self) -> int:
         return zlib.crc32(self.policy.label.encode())
 
+    @property
+    def prepared(self) -> bool:
+        """Whether the engine is compiled already, here or in its cache, or has to be compiled by whoever needs it."""
+        return not self.compiled or self.common or len(self.instance.pieces) > 1 or runs_compiled(self.policy)
+
     def prepare(self) -> None:
-        """Compile the engine, or load it from its cache, by a run of one pull."""
+        """Compile the engine, or load it from its cache."""
         if self.compiled:
-            replace(self, checkpoints=np.ones(1, dtype=np.int64)).run(0, 1)
+            self.first_pull.work()
+
+    @property
+    def first_pull(self) -> Piece:
+        """A run of one pull, for which the engine has to be compiled."""
+        return Piece(replace(self, checkpoints=np.ones(1, dtype=np.int64)), 0, 1)
 
     def run(self, first: int, count: int) -> Output:
         """Runs `first`, ..., `first + count - 1`.
@@ -119,7 +129,8 @@ class Job:
 
     def _run_at_once(self, first: int, pulls: NDArray[np.int64], curves: NDArray[np.float64]) -> None:
         state = new_state(self.policy, len(self.order))
-        source = Source(states(self.seed, self._label, first, len(pulls)), *settable(np.random.PCG64(0)))
+        begun = new_state(self.policy, len(self.order))
+        source = Source(begun, states(self.seed, self._label, first, len(pulls)), *settable(np.random.PCG64(0)))
         record = np.zeros((len(self.checkpoints), len(self.order)), dtype=np.int64)
         sheet = Sheet(self.order, self.gaps, pulls, curves, record)
         done, t = compiled_runs(self.policy)(self.problem, state, self.world, self.checkpoints, source, sheet)

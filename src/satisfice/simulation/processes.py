@@ -6,14 +6,14 @@ import os
 import pickle
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import get_context, get_start_method, parent_process
 from threading import Thread, current_thread, main_thread
 from types import FrameType, ModuleType
 
-from satisfice.simulation.job import Output, Piece
+from satisfice.simulation.job import Job, Output, Piece
 
 
 def cores() -> int:
@@ -21,10 +21,26 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def prepare(jobs: Iterable[Job], workers: int) -> None:
+    """Compile the engines of some jobs, or load them from their cache: those that are new, several at once, each in a
+    process of its own, which leaves them in the cache."""
+    jobs = list(jobs)
+    new = {type(job.policy): job for job in jobs if not job.prepared}
+    if len(new) > 1 and workers > 1:
+        with suppress(Exception):  # what is wrong with a rule is said below
+            for _ in _spread([job.first_pull for job in new.values()], min(workers, len(new))):
+                pass
+    for job in jobs:
+        job.prepare()
+
+
 def in_processes(pieces: Sequence[Piece], workers: int) -> Iterator[tuple[Piece, Output]]:
     """The pieces on so many processes, each with its output, in any order. An interrupt ends them at once."""
-    for job in dict.fromkeys(piece.job for piece in pieces):
-        job.prepare()
+    prepare(dict.fromkeys(piece.job for piece in pieces), workers)
+    yield from _spread(pieces, workers)
+
+
+def _spread(pieces: Sequence[Piece], workers: int) -> Iterator[tuple[Piece, Output]]:
     # A forked worker has the compiled code already, and all that the caller has defined.
     forked = sys.platform == "linux" and get_start_method(allow_none=True) in (None, "fork")
     context = get_context("fork" if forked else "spawn")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from satisfice.limits import MAX_WORKERS, whole
 from satisfice.simulation.job import Job, Output, Piece
-from satisfice.simulation.processes import cores, in_processes
+from satisfice.simulation.processes import cores, in_processes, prepare
 
 # Processes are started only for work that is expected to take longer than this many seconds.
 WORTH_PROCESSES = 2.0
@@ -57,8 +57,8 @@ def start_here(jobs: Sequence[Job], runs: int, most: int | None = None) -> Itera
     """Every run, beginning in this process, and moving to `most` processes (one per core by default) when the work
     turns out to be long."""
     number = most or cores()
+    prepare(jobs, number)  # so that the clock below sees the runs alone
     for n, job in enumerate(jobs):
-        job.prepare()  # so that the clock below sees the runs alone
         begin = time.perf_counter()
         first = 0
         while first < runs:
