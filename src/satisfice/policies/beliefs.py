@@ -31,7 +31,8 @@ ALONE = 10.0
 
 
 class Beliefs(NamedTuple):
-    """What is believed. The last place of the first four is a fixed threshold: (arms + 1,) each, the others (arms,)."""
+    """What is believed. The last place of the first four is a fixed threshold: (arms + 1,) each, the others (arms,)
+    but for the last two, which have `RIVALS` places at most."""
 
     pulls: Floats  # with the prior counted in
     flips: Floats  # coin flips that these are worth
@@ -42,8 +43,9 @@ class Beliefs(NamedTuple):
     short: Floats  # expected shortfall of one pull
     price: Floats  # expected regret of one pull, in units of reward
     saving: Floats  # expected extra cost per pull of passing it over, in units of reward
-    rank: Ints  # (arms,) the arms by mean, largest first
-    rivals: Ints  # the arms that may set the threshold: at most `RIVALS`, by the largest means that are still likely
+    likely: Floats  # the largest mean that is still likely
+    rank: Ints  # the arms with the largest means, largest first
+    rivals: Ints  # the arms that may set the threshold: those with the largest `likely`, largest first
 
 
 class Opinion(NamedTuple):
@@ -101,6 +103,29 @@ def learned(state: State) -> tuple[float, float]:
 
 
 @inline
+def largest(scores: Floats, arms: int, order: Ints) -> None:
+    """Fill in the arms with the largest scores, as many as `order` has, largest first; of equal ones the first.
+
+    Examples
+    --------
+    >>> order = np.zeros(3, dtype=np.int64)
+    >>> largest(np.array([0.2, 0.9, 0.5, 0.9]), 4, order)
+    >>> order.tolist()
+    [1, 3, 2]
+    """
+    found, places = 0, len(order)
+    for k in range(arms):
+        score, at = scores[k], found
+        while at > 0 and scores[order[at - 1]] < score:
+            at -= 1
+        if at < places:
+            found = min(found + 1, places)
+            for place in range(found - 1, at, -1):
+                order[place] = order[place - 1]
+            order[at] = k
+
+
+@inline
 def estimate(problem: Problem, state: State, beliefs: Beliefs) -> None:
     """Fill in what is believed of every arm alone."""
     sigma, arms = noise(problem), len(problem.costs)
@@ -109,6 +134,7 @@ def estimate(problem: Problem, state: State, beliefs: Beliefs) -> None:
     else:
         weight, prior = learned(state)
     pulls, flips, mean, variance = beliefs.pulls, beliefs.flips, beliefs.mean, beliefs.variance
+    likely = beliefs.likely
     for k in range(arms):
         seen, total, squares = float(state.pulls[k]), float(state.totals[k]), float(state.squares[k])
         n = seen + weight
@@ -122,11 +148,10 @@ def estimate(problem: Problem, state: State, beliefs: Beliefs) -> None:
             square = (squares if kept else total) + weight * prior
             v = min(max(square / n - m * m, 1e-12), m * (1.0 - m))
             flips[k], variance[k] = n * m * (1.0 - m) / v, v / (n + 1.0)
+        likely[k] = m + 2.0 * math.sqrt(variance[k])
     mean[arms] = problem.mu0
-    beliefs.rank[:] = np.argsort(-mean[:arms], kind="mergesort")
-    beliefs.rivals[:] = np.argsort(-mean[:arms] - 2.0 * np.sqrt(variance[:arms]), kind="mergesort")[
-        : len(beliefs.rivals)
-    ]
+    largest(mean, arms, beliefs.rank)
+    largest(likely, arms, beliefs.rivals)
 
 
 @inline
@@ -173,7 +198,7 @@ def together(problem: Problem, beliefs: Beliefs, i: int) -> Joint:
     if problem.reference >= 0:
         n = float(flips[problem.reference])
         total, movers = n * float(mean[problem.reference]), 1
-    while problem.reference < 0 and movers < min(len(rank), RIVALS) and (movers == 0 or mean[rank[movers]] > x):
+    while problem.reference < 0 and movers < len(rank) and (movers == 0 or mean[rank[movers]] > x):
         j = rank[movers]
         n += float(flips[j])
         total += float(flips[j]) * float(mean[j])
@@ -194,7 +219,8 @@ def compare(problem: Problem, beliefs: Beliefs) -> tuple[int, int]:
     arms = len(problem.costs)
     first, last = opponents(problem)
     if first == last:  # every arm is good enough
-        beliefs.root[:], beliefs.feasible[:] = -40.0, 1.0
+        for k in range(arms):
+            beliefs.root[k], beliefs.feasible[k] = -40.0, 1.0
         return beliefs.rank[0], -1
     top, star = first, -1
     if last - first > 1:
@@ -267,10 +293,9 @@ def believe(problem: Problem, state: State) -> tuple[Beliefs, int]:
     Staying with an arm loses its shortfall, going on loses the saving if the arm is feasible after all.
     """
     arms = len(problem.costs)
-    rows, more = np.zeros((4, arms + 1)), np.zeros((5, arms))
+    rows, more, places = np.zeros((4, arms + 1)), np.zeros((6, arms)), np.zeros((2, min(arms, RIVALS)), dtype=np.int64)
     beliefs = Beliefs(
-        rows[0], rows[1], rows[2], rows[3], more[0], more[1], more[2], more[3], more[4],
-        np.zeros(arms, dtype=np.int64), np.zeros(min(arms, RIVALS), dtype=np.int64),
+        rows[0], rows[1], rows[2], rows[3], more[0], more[1], more[2], more[3], more[4], more[5], places[0], places[1]
     )  # fmt: skip
     estimate(problem, state, beliefs)
     top, _ = compare(problem, beliefs)

@@ -137,9 +137,11 @@ def _dispatcher(
     above: tuple[FunctionType, ...],
     outer: bool = False,
     plainly: bool = False,
+    merged: bool = False,
 ) -> Any:
     """What Numba makes of a function. `above` are the functions that are being made, which cannot be asked for;
-    `plainly`: without counting references, as whoever calls it.
+    `plainly`: without counting references, as whoever calls it; `merged`: as a part of whoever calls it, so that the
+    same code is not compiled twice, by itself and there.
 
     Only an `outer` one is called by Python, and has the code for that, which is most of the code of a small function
     that is handed many arrays."""
@@ -147,7 +149,7 @@ def _dispatcher(
     given = {} if called is function else _options(called)
     bare, lasting = fingerprint(function, names)
     plainly = plainly or _makes_no_arrays(function, names)
-    key = bare + ("o" if outer else "i") + ("u" if plainly else "")
+    key = bare + ("o" if outer else "m" if merged else "i") + ("u" if plainly else "")
     if given:
         key += hashlib.sha256(repr(sorted(given.items())).encode()).hexdigest()[:8]
     if key not in _dispatchers:
@@ -158,17 +160,19 @@ def _dispatcher(
         # Code that Python runs in the midst of it calls what it calls from Python.
         from_python = _has_blocks_of_python(function)
 
-        def compiled(part: Callable[..., Any]) -> Any:
-            return part if plain_of(part) in above else _dispatcher(part, {}, above, from_python, plainly)
+        def compiled(part: Callable[..., Any], merged: bool = False) -> Any:
+            return part if plain_of(part) in above else _dispatcher(part, {}, above, from_python, plainly, merged)
 
-        parts = {name: compiled(part) for name, part in names.items()}
+        parts = {name: compiled(part, merged=outer and not from_python) for name, part in names.items()}
         # The key in the name: code of another process with the same names must not be taken for this one.
         copy = _rebuilt(function, parts, "_" + key, compiled)
         if vars(config)["DISABLE_JIT"]:  # somebody looks for a mistake with a debugger
             return copy
         copy.__dict__[MADE] = True
         options: dict[str, Any] = {"no_cpython_wrapper": not outer, "no_cfunc_wrapper": True, "_nrt": not plainly}
-        made: Any = njit(copy, forceinline=INLINE in function.__dict__, **given, **options)
+        if merged:
+            options["inline"] = "always"
+        made: Any = njit(copy, forceinline=INLINE in function.__dict__, **(given | options))
         for name, value in function.__globals__.items():
             if plain_of(value) is function:  # it calls itself
                 copy.__globals__[name] = made

@@ -168,7 +168,7 @@ def refute(problem: Problem, beliefs: Beliefs, i: int, stake: float, worth: Floa
     sigma, scale = noise(problem), 1.0 - problem.alpha
     first, last = opponents(problem)
     pulls, flips, mean = beliefs.pulls, beliefs.flips, beliefs.mean
-    z = 0.5 * beliefs.root[i] ** 2
+    z = 0.5 * beliefs.root[i] * beliefs.root[i]
     if first == len(problem.costs):
         worth[i] += stake * (z + 0.5) / pulls[i]
         return
@@ -190,8 +190,9 @@ def weigh(problem: Problem, beliefs: Beliefs, i: int, left: float, most: float, 
     """
     scale = 1.0 - problem.alpha
     first, last = opponents(problem)
-    rivals = beliefs.rivals if last - first > 1 else np.arange(first, last)
-    for j in rivals:
+    many = last - first > 1
+    for r in range(len(beliefs.rivals) if many else last - first):
+        j = beliefs.rivals[r] if many else first
         if j != i:
             u = root(problem, beliefs, i, j)
             a, b = beliefs.variance[i], scale * scale * beliefs.variance[j]
