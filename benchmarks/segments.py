@@ -13,6 +13,7 @@ About 10 minutes on one core; `--quick`: two.
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 import time
 from pathlib import Path
@@ -30,6 +31,8 @@ from satisfice.studies import Study, create_study
 CONFIDENCE = 0.95
 OFFSET = 100.0  # added to both sides of a ratio, so that worlds in which nothing is lost do not rule it
 KINDS = ("pooled", "separate", "shared")
+# Where between the threshold and the best an arm may be that is good enough after all, for the least possible regret.
+BETWEEN = (0.1, 0.2, 0.3, 0.5)
 TWO, THREE = [0.1, 1.0], [0.1, 0.3, 1.0]
 # Of two models: the cheap one will do, or only the dear one.
 CHEAP, DEAR = [0.85, 0.9], [0.5, 0.9]
@@ -175,9 +178,9 @@ class Doubt(NamedTuple):
     allowed: float  # the regret in the other world that is allowed, in all segments
 
 
-def least(doubts: list[Doubt], traffic: float) -> float:
+def least(doubts: list[list[Doubt]], traffic: float) -> float:
     """The least regret of a segment with so much traffic, of any policy that keeps to what is allowed in every one of
-    these other worlds.
+    these other worlds, arm by arm.
 
     Let there be a share `x` of the traffic. In the other world the arm is played less than that with probability
     `miss`, at most `allowed / (stake traffic (1 - x))`. As things are it is played more than that with probability
@@ -187,13 +190,14 @@ def least(doubts: list[Doubt], traffic: float) -> float:
 
     def bound(regret: float) -> float:
         total = 0.0
-        for doubt in doubts:
+        for arm in doubts:
             most = 0.0
-            for x in np.linspace(0.01, 0.9, 90):
-                miss = doubt.allowed / (doubt.stake * traffic * (1.0 - x))
-                luck = max(regret / (doubt.pull * traffic * x), 1e-12)
-                if miss + luck < 1.0:
-                    most = max(most, doubt.pull * kl(luck, 1.0 - miss) / doubt.nats)
+            for doubt in arm:
+                for x in np.linspace(0.01, 0.9, 90):
+                    miss = doubt.allowed / (doubt.stake * traffic * (1.0 - x))
+                    luck = max(regret / (doubt.pull * traffic * x), 1e-12)
+                    if miss + luck < 1.0:
+                        most = max(most, doubt.pull * kl(luck, 1.0 - miss) / doubt.nats)
             total += most
         return total
 
@@ -206,8 +210,8 @@ def least(doubts: list[Doubt], traffic: float) -> float:
 
 def least_of(world: World, separate: sf.SegmentedResult, horizon: int, planned: bool) -> float:
     """The least regret in a world of any policy that stays within 1.15 times the better of one study for all and one
-    for each wherever one segment differs from it in one arm: a cheap arm that misses the threshold has a mean halfway
-    between that and the best.
+    for each wherever one segment differs from it in one arm: a cheap arm that misses the threshold has a mean between
+    that and the best, at one of `BETWEEN`.
 
     What separate studies lose there is what they lose here, but for that segment.
     """
@@ -223,13 +227,13 @@ def least_of(world: World, separate: sf.SegmentedResult, horizon: int, planned: 
         return mean
 
     here = (separate.cost_regret + separate.quality_regret).mean(axis=0)
-    doubts: list[list[Doubt]] = [[] for _ in here]
     segments = list(instance.segments.values())
-    for k in range(instance.arms):
+    doubts: list[list[list[Doubt]]] = [[[] for _ in range(instance.arms)] for _ in segments]
+    for k, between in itertools.product(range(instance.arms), BETWEEN):
         changed = {}
         for s, inst in enumerate(segments):
             bar, means = setting.threshold(inst), inst.means.copy()
-            means[k] = 0.5 * (bar + means.max())
+            means[k] = (1.0 - between) * bar + between * means.max()
             other = sf.Instance(costs=inst.costs, means=means, names=inst.names)
             if inst.means[k] < bar and setting.optimal_arm(other) == k != setting.optimal_arm(inst):
                 changed[s] = other
@@ -240,7 +244,7 @@ def least_of(world: World, separate: sf.SegmentedResult, horizon: int, planned: 
             gaps = setting.cost_gaps(other) + setting.quality_gaps(other)
             pull = float((setting.cost_gaps(segments[s]) + setting.quality_gaps(segments[s]))[k])
             nats = kl(float(segments[s].means[k]), float(other.means[k]))
-            doubts[s].append(Doubt(pull, nats, float(np.delete(gaps, k).min()), 1.15 * better))
+            doubts[s][k].append(Doubt(pull, nats, float(np.delete(gaps, k).min()), 1.15 * better))
     return sum(least(found, horizon * share) for found, share in zip(doubts, instance.shares, strict=True))
 
 
