@@ -5,7 +5,8 @@ and very uneven traffic; worlds in which pooling misleads; and RouteLLM's two mo
 of the largest cost. What is proved in each segment by its own rewards is judged as a study judges it, and compared
 with the truth. With `--file`, the questions of RouteLLM are replayed in live studies, one by one, in random order.
 
-    python benchmarks/segments.py [--quick] [--runs 100] [--horizon 200000] [--file FILE.csv] [--out PICTURE.png]
+    python benchmarks/segments.py [--quick] [--runs 100] [--horizon 200000] [--draw 5] [--file FILE.csv]
+        [--out PICTURE.png]
 
 About 10 minutes on one core; `--quick`: two.
 """
@@ -55,9 +56,9 @@ def make(costs: list[float], means: list[list[float]], shares: np.ndarray) -> sf
     return sf.SegmentedInstance(rows, shares.tolist())
 
 
-def worlds(sizes: tuple[int, ...]) -> list[World]:
-    """All worlds."""
-    rng, made, setting = np.random.default_rng(5), [], sf.BestReward(0.1)
+def worlds(sizes: tuple[int, ...], draw: int) -> list[World]:
+    """All worlds; `draw` is the seed of those with random means."""
+    rng, made, setting = np.random.default_rng(draw), [], sf.BestReward(0.1)
     for n in sizes:
         for traffic, shares in (("even", np.ones(n)), ("uneven", 1.0 / np.arange(1, n + 1) ** 1.5)):
             odd = [i % max(n // max(1, n // 10), 2) == 1 for i in range(n)]
@@ -324,11 +325,12 @@ def main() -> None:
     parser.add_argument("--orders", type=int, default=3, help="random orders of the questions in --file")
     parser.add_argument("--file", type=Path, help="routellm_mmlu_gsm8k.csv: the questions, one per line")
     parser.add_argument("--out", type=Path, help="where to put the picture")
+    parser.add_argument("--draw", type=int, default=5, help="the seed of the worlds with random means")
     parser.add_argument("--only", default="", help="worlds whose name contains this")
     options = parser.parse_args()
     began = time.process_time()
     runs, sizes = (10, (2, 60)) if options.quick else (options.runs, (2, 10, 60))
-    chosen = [world for world in worlds(sizes) if options.only in world.name]
+    chosen = [world for world in worlds(sizes, options.draw) if options.only in world.name]
     rows = measure(chosen, options.horizon, runs, planned=True)
     measure(chosen, options.horizon, runs, planned=False)
     if options.out is not None:
