@@ -1,7 +1,7 @@
 """Worlds that change: regret against baselines and an oracle, false alarms, and how soon a change is noticed.
 
     python benchmarks/drift.py [--runs 100] [--quick] [--part worlds|least|steady|alarms|delays]
-        [--policies glr-drift,...] [--out results/drift]
+        [--policies glr-drift,...] [--only movielens] [--out results/drift]
 
 Worlds: six of 100,000 pulls (three arms, subsidized best reward), dynamic regret in units of the largest cost. The
 oracle is `glr` that begins anew, with nothing known, whenever the right arm or a cost changes, and knows how long that
@@ -27,6 +27,7 @@ import satisfice as sf
 from satisfice.changes import SIZE, begin, view, watch, where
 from satisfice.plots import new_figure, readable
 from satisfice.policies.compiled import compile_native
+from satisfice.statistics import kl
 
 HORIZON = 100_000
 SETTING = sf.BestReward(0.1)
@@ -138,8 +139,10 @@ def backwards(
     leave: NDArray[np.float64],
     horizon: int,
     chance: float,
+    again: float,
 ) -> NDArray[np.float64]:
-    """What the best policy loses from the first step on, for every belief of `grid` that the arm has changed."""
+    """What the best policy loses from the first step on, for every belief of `grid` that the arm has changed; whoever
+    leaves the arm for a step is asked `again`, or has left for good with `again = 0`."""
     n = len(grid)
     # With a reward of x the belief becomes one between two of the grid, with a probability.
     odds, place, part = np.zeros((2, n)), np.zeros((2, n), dtype=np.int64), np.zeros((2, n))
@@ -164,7 +167,7 @@ def backwards(
             for x in range(2):
                 at, share = place[x, i], part[x, i]
                 pulled += odds[x, i] * ((1.0 - share) * later[at] + share * later[at + 1])
-            value[i] = min(pulled, (1.0 - grid[i]) * leave[0] + grid[i] * leave[1] + later[i])
+            value[i] = min(pulled, (1.0 - grid[i]) * leave[0] + grid[i] * leave[1] + again * later[i])
     return value
 
 
@@ -185,8 +188,27 @@ def least(
     """
     grid = np.r_[np.linspace(0.0, 0.1, 1500, endpoint=False), np.linspace(0.1, 1.0, 300)]
     work = compile_native(backwards) if compiled else backwards
-    value = work(grid, np.array(means), np.array(pull), np.array(leave), horizon, chance)
+    value = work(grid, np.array(means), np.array(pull), np.array(leave), horizon, chance, 1.0)
     return float(np.interp(chance / horizon, grid, value))
+
+
+def soonest(means: tuple[float, float], horizon: int, promise: float, compiled: bool = True) -> float:
+    """The least mean delay of any test that has a false alarm with a probability of at most `promise`, in rewards.
+
+    It may know both means, and that the change comes before a reward that is uniform over the horizon, if it comes. Let
+    it come with probability `chance`, let every reward since the change cost 1 and a false alarm `fine`. The best test
+    then loses what the dynamic program says, and any other at least that: `chance` times its mean delay, and not more
+    than `promise` times the fine, since until the change nobody knows whether it comes.
+    """
+    odds = np.exp(np.linspace(-18.0, 14.0, 1200))
+    grid = np.r_[0.0, odds / (1.0 + odds), 1.0]
+    work, best = compile_native(backwards) if compiled else backwards, 0.0
+    for chance in (1.0, 0.5, 0.1):
+        for fine in np.geomspace(0.3, 30.0, 7) / (promise * kl(means[1], means[0])) * chance:
+            pull, leave = np.array([0.0, 1.0]), np.array([fine, 0.0])
+            value = work(grid, np.array(means), pull, leave, horizon, chance, 0.0)
+            best = max(best, (float(np.interp(chance / horizon, grid, value)) - promise * fine) / chance)
+    return best
 
 
 def least_within(
@@ -229,30 +251,72 @@ def part_least(runs: int) -> dict[str, object]:
               f"{row['oracle']:5.1f}; of all that know the means, at least {row['least']:6.1f}, and "
               f"{row['least within']:6,.0f} of those that lose at most {price:4.1f} more where nothing changes, as "
               "glr-drift does", flush=True)  # fmt: skip
-    return {"least": table}
+    alarms = soonest_alarms(runs)
+    after_fall(runs)
+    return {"least": table, "alarms of any test": alarms}
 
 
-def part_steady(runs: int) -> dict[str, object]:
-    """Cells of the paper's grid, in which nothing changes; a fifth of the runs where they are long."""
+def soonest_alarms(runs: int) -> dict[str, tuple[float, float]]:
+    """Rewards until the alarm, of the test as it is and of the best that knows both means."""
+    print(f"rewards from a change to the alarm, at a time uniform over {HORIZON:,} rewards; promise {PROMISE:g}, "
+          "three arms")  # fmt: skip
+    promise, table = PROMISE * 0.95 / 3, {}
+    for before, after in ((0.95, 0.3), (0.3, 0.95), (0.88, 0.8)):
+        found, rng = np.zeros((runs, 2)), np.random.default_rng(11)
+        for run in range(runs):
+            at = int(HORIZON * (run + 0.5) / runs)
+            compile_native(delays_of)(rng, before, after, at, promise, found[run : run + 1])
+        mean, error = float(found[:, 0].mean()), float(found[:, 0].std() / math.sqrt(runs))
+        bound = soonest((before, after), HORIZON, promise)
+        table[f"{before} -> {after}"] = mean, bound
+        print(f"{before:4g} -> {after:4g}: {mean:6.1f} +- {error:.1f} on average; of all tests with this promise that "
+              f"know the means, at least {bound:6.1f}", flush=True)  # fmt: skip
+    return table
+
+
+def after_fall(runs: int) -> None:
+    """What looks at an arm that has fallen cost, and what must be lost where it rises again by whoever spends less."""
+    world = worlds()["certified arm falls"]
+    pair = ("glr-drift", "glr-drift(changes=0)")
+    found = sf.simulate(world, SETTING, pair, HORIZON, runs=runs, seed=0, workers=1)
+    looks, none = (float(found[policy].regret.mean()) for policy in pair)
+    told = float(oracle(world, runs).mean())
+    print(f"certified arm falls: {looks:.1f}, without looks {none:.1f}, oracle {told:.1f}")
+    then = world.pieces[1]
+    back = sf.Instance(COSTS, [0.95, *then.means[1:]])
+    gaps = np.array([SETTING.cost_gaps(x) + SETTING.quality_gaps(x) for x in (then, back)])
+    case = (float(then.means[0]), 0.95), tuple(gaps[:, 0]), tuple(gaps[:, 1]), HORIZON // 2
+    for limit in (max(2.0 * told - none, 0.0), looks - none):
+        print(f"whoever spends at most {limit:4.1f} on looks in the {HORIZON // 2:,} pulls since then loses at least "
+              f"{least_within(limit, *case):6,.0f} where it rises again", flush=True)  # fmt: skip
+
+
+def part_steady(runs: int, only: str) -> dict[str, object]:
+    """Cells of the paper's grid, in which nothing changes."""
     cells = [(f"toy:{mean}", 0.2, 500_000) for mean in ("0.7", "0.75", "0.78")]
     cells += [(f"llm-routing:{name}", 0.1, 200_000) for name in ("GPQA", "AIME", "MMLU-Pro", "SimpleQA")]
     cells += [(name, alpha, 5_000_000) for alpha in (0.25, 0.05, 0.1, 0.4) for name in ("movielens", "goodreads")]
-    print(f"{'no change':34s}{'glr':>12s}{'glr-drift':>12s}{'ratio':>8s}")
+    print(f"{f'no change, mean of {runs} runs':34s}{'glr':>12s}{'glr-drift':>12s}{'ratio':>8s}"
+          f"  with {OFFSET:g} added to both")  # fmt: skip
     table, logs = {}, []
     for name, alpha, horizon in cells:
+        if only not in f"{name} {alpha:g}":
+            continue
         instance = sf.load_instance(name)
         if name.startswith("llm"):
             instance = instance.scaled_costs()
         pair = ["glr", "glr-drift"]
-        count = runs if horizon < 1_000_000 else max(runs // 5, 2)
-        found = sf.simulate(instance, sf.BestReward(alpha), pair, horizon, runs=count, seed=0, workers=1)
+        found = sf.simulate(instance, sf.BestReward(alpha), pair, horizon, runs=runs, seed=0, workers=1)
         one, two = (float(found[policy].regret.mean()) for policy in pair)
-        logs.append(math.log((two + OFFSET) / (one + OFFSET)))
+        ratio = (two + OFFSET) / (one + OFFSET)
+        spreads = [found[policy].regret.std() / math.sqrt(runs) for policy in pair]
+        error = ratio * math.hypot(spreads[0] / (one + OFFSET), spreads[1] / (two + OFFSET))
+        logs.append(math.log(ratio))
         table[f"{name} {alpha:g}"] = one, two
-        print(f"{name + f' {alpha:g}':34s}{one:12,.0f}{two:12,.0f}{two / max(one, 1e-9):8.2f}", flush=True)
+        print(f"{name + f' {alpha:g}':34s}{one:12,.0f}{two:12,.0f}{two / max(one, 1e-9):8.2f}"
+              f"{ratio:8.3f} +- {error:.3f}", flush=True)  # fmt: skip
     mean = math.exp(float(np.mean(logs)))
-    print(f"{'geometric mean of ratios':58s}{mean:8.2f}  (with {OFFSET:g} added to both; the largest is "
-          f"{math.exp(max(logs)):.2f})")  # fmt: skip
+    print(f"{'geometric mean of ratios':66s}{mean:8.3f}  (the largest is {math.exp(max(logs)):.3f})")
     return {"steady": table, "steady mean": mean}
 
 
@@ -311,6 +375,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few and short runs")
     parser.add_argument("--part", choices=("worlds", "least", "steady", "alarms", "delays"))
     parser.add_argument("--policies", default=",".join(POLICIES), help="those to run in the worlds; others are kept")
+    parser.add_argument("--only", default="", help="steady cells whose name contains this")
     parser.add_argument("--out", type=Path, default=Path("results/drift"))
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -320,7 +385,7 @@ def main() -> None:
     parts: dict[str, Callable[[], dict[str, object]]] = {
         "worlds": lambda: part_worlds(runs, tuple(options.policies.split(",")), numbers.get("worlds", {})),
         "least": lambda: part_least(runs),
-        "steady": lambda: part_steady(runs),
+        "steady": lambda: part_steady(runs, options.only),
         "alarms": lambda: part_alarms(100 if options.quick else 1_000, 100_000 if options.quick else 1_000_000),
         "delays": lambda: part_delays(runs),
     }

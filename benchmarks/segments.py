@@ -5,7 +5,8 @@ and very uneven traffic; worlds in which pooling misleads; and RouteLLM's two mo
 of the largest cost. What is proved in each segment by its own rewards is judged as a study judges it, and compared
 with the truth. With `--file`, the questions of RouteLLM are replayed in live studies, one by one, in random order.
 
-    python benchmarks/segments.py [--quick] [--runs 100] [--horizon 200000] [--file FILE.csv] [--out PICTURE.png]
+    python benchmarks/segments.py [--quick] [--runs 100] [--horizon 200000] [--draw 5] [--file FILE.csv]
+        [--out PICTURE.png]
 
 About 10 minutes on one core; `--quick`: two.
 """
@@ -13,6 +14,7 @@ About 10 minutes on one core; `--quick`: two.
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 import time
 from pathlib import Path
@@ -30,6 +32,8 @@ from satisfice.studies import Study, create_study
 CONFIDENCE = 0.95
 OFFSET = 100.0  # added to both sides of a ratio, so that worlds in which nothing is lost do not rule it
 KINDS = ("pooled", "separate", "shared")
+# Where between the threshold and the best an arm may be that is good enough after all, for the least possible regret.
+BETWEEN = (0.1, 0.2, 0.3, 0.5)
 TWO, THREE = [0.1, 1.0], [0.1, 0.3, 1.0]
 # Of two models: the cheap one will do, or only the dear one.
 CHEAP, DEAR = [0.85, 0.9], [0.5, 0.9]
@@ -52,9 +56,9 @@ def make(costs: list[float], means: list[list[float]], shares: np.ndarray) -> sf
     return sf.SegmentedInstance(rows, shares.tolist())
 
 
-def worlds(sizes: tuple[int, ...]) -> list[World]:
-    """All worlds."""
-    rng, made, setting = np.random.default_rng(5), [], sf.BestReward(0.1)
+def worlds(sizes: tuple[int, ...], draw: int) -> list[World]:
+    """All worlds; `draw` is the seed of those with random means."""
+    rng, made, setting = np.random.default_rng(draw), [], sf.BestReward(0.1)
     for n in sizes:
         for traffic, shares in (("even", np.ones(n)), ("uneven", 1.0 / np.arange(1, n + 1) ** 1.5)):
             odd = [i % max(n // max(1, n // 10), 2) == 1 for i in range(n)]
@@ -175,9 +179,9 @@ class Doubt(NamedTuple):
     allowed: float  # the regret in the other world that is allowed, in all segments
 
 
-def least(doubts: list[Doubt], traffic: float) -> float:
+def least(doubts: list[list[Doubt]], traffic: float) -> float:
     """The least regret of a segment with so much traffic, of any policy that keeps to what is allowed in every one of
-    these other worlds.
+    these other worlds, arm by arm.
 
     Let there be a share `x` of the traffic. In the other world the arm is played less than that with probability
     `miss`, at most `allowed / (stake traffic (1 - x))`. As things are it is played more than that with probability
@@ -187,13 +191,14 @@ def least(doubts: list[Doubt], traffic: float) -> float:
 
     def bound(regret: float) -> float:
         total = 0.0
-        for doubt in doubts:
+        for arm in doubts:
             most = 0.0
-            for x in np.linspace(0.01, 0.9, 90):
-                miss = doubt.allowed / (doubt.stake * traffic * (1.0 - x))
-                luck = max(regret / (doubt.pull * traffic * x), 1e-12)
-                if miss + luck < 1.0:
-                    most = max(most, doubt.pull * kl(luck, 1.0 - miss) / doubt.nats)
+            for doubt in arm:
+                for x in np.linspace(0.01, 0.9, 90):
+                    miss = doubt.allowed / (doubt.stake * traffic * (1.0 - x))
+                    luck = max(regret / (doubt.pull * traffic * x), 1e-12)
+                    if miss + luck < 1.0:
+                        most = max(most, doubt.pull * kl(luck, 1.0 - miss) / doubt.nats)
             total += most
         return total
 
@@ -206,8 +211,8 @@ def least(doubts: list[Doubt], traffic: float) -> float:
 
 def least_of(world: World, separate: sf.SegmentedResult, horizon: int, planned: bool) -> float:
     """The least regret in a world of any policy that stays within 1.15 times the better of one study for all and one
-    for each wherever one segment differs from it in one arm: a cheap arm that misses the threshold has a mean halfway
-    between that and the best.
+    for each wherever one segment differs from it in one arm: a cheap arm that misses the threshold has a mean between
+    that and the best, at one of `BETWEEN`.
 
     What separate studies lose there is what they lose here, but for that segment.
     """
@@ -223,13 +228,13 @@ def least_of(world: World, separate: sf.SegmentedResult, horizon: int, planned: 
         return mean
 
     here = (separate.cost_regret + separate.quality_regret).mean(axis=0)
-    doubts: list[list[Doubt]] = [[] for _ in here]
     segments = list(instance.segments.values())
-    for k in range(instance.arms):
+    doubts: list[list[list[Doubt]]] = [[[] for _ in range(instance.arms)] for _ in segments]
+    for k, between in itertools.product(range(instance.arms), BETWEEN):
         changed = {}
         for s, inst in enumerate(segments):
             bar, means = setting.threshold(inst), inst.means.copy()
-            means[k] = 0.5 * (bar + means.max())
+            means[k] = (1.0 - between) * bar + between * means.max()
             other = sf.Instance(costs=inst.costs, means=means, names=inst.names)
             if inst.means[k] < bar and setting.optimal_arm(other) == k != setting.optimal_arm(inst):
                 changed[s] = other
@@ -240,7 +245,7 @@ def least_of(world: World, separate: sf.SegmentedResult, horizon: int, planned: 
             gaps = setting.cost_gaps(other) + setting.quality_gaps(other)
             pull = float((setting.cost_gaps(segments[s]) + setting.quality_gaps(segments[s]))[k])
             nats = kl(float(segments[s].means[k]), float(other.means[k]))
-            doubts[s].append(Doubt(pull, nats, float(np.delete(gaps, k).min()), 1.15 * better))
+            doubts[s][k].append(Doubt(pull, nats, float(np.delete(gaps, k).min()), 1.15 * better))
     return sum(least(found, horizon * share) for found, share in zip(doubts, instance.shares, strict=True))
 
 
@@ -320,11 +325,12 @@ def main() -> None:
     parser.add_argument("--orders", type=int, default=3, help="random orders of the questions in --file")
     parser.add_argument("--file", type=Path, help="routellm_mmlu_gsm8k.csv: the questions, one per line")
     parser.add_argument("--out", type=Path, help="where to put the picture")
+    parser.add_argument("--draw", type=int, default=5, help="the seed of the worlds with random means")
     parser.add_argument("--only", default="", help="worlds whose name contains this")
     options = parser.parse_args()
     began = time.process_time()
     runs, sizes = (10, (2, 60)) if options.quick else (options.runs, (2, 10, 60))
-    chosen = [world for world in worlds(sizes) if options.only in world.name]
+    chosen = [world for world in worlds(sizes, options.draw) if options.only in world.name]
     rows = measure(chosen, options.horizon, runs, planned=True)
     measure(chosen, options.horizon, runs, planned=False)
     if options.out is not None:

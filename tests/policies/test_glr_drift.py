@@ -11,7 +11,7 @@ import satisfice as sf
 from satisfice.errors import InvalidPolicy, InvalidStudy
 from satisfice.policies import get_policy
 from satisfice.policies.contract import Problem, State, make_problem, new_state
-from satisfice.policies.looks import gaps_of, goal_of, goes_on, leader_of, look_price, price_of, stake_of
+from satisfice.policies.looks import gaps_of, goes_on, leader_of, look_price, price_of, stake_of
 from satisfice.studies import create_study
 
 HORIZON = 20_000
@@ -130,15 +130,13 @@ def test_a_look_costs_what_is_said() -> None:
     pulls = []
     for _ in range(4_000):
         n, total = 1, float(rng.random() < 0.6)
-        while goes_on(0.9042, n, total, 10**9, 0.6e9):
+        while goes_on(0.855, n, total, 10**9, 0.6e9):
             n, total = n + 1, total + float(rng.random() < 0.6)
         pulls.append(n)
     price = price_of(p, means, 1, 0)
     assert price == pytest.approx(0.255)
-    # The choice would change at 0.855, odds of 5.9 to 1; the look is for odds of 1.6 times that, a mean of 0.9042. It
-    # takes log(0.4 / 0.0958) / kl(0.6, 0.9042) pulls, and (1 + 0.4) / 2 of that, since 0.4 of the rewards are failures.
-    assert goal_of(p, means, 0) == pytest.approx(0.9042, abs=1e-4)
-    assert look_price(p, means, 1, 0) == pytest.approx(0.255 * 0.7 * 1.4288 / 0.3255, rel=1e-3)
+    # 0.255 times log(0.4 / 0.145) / kl(0.6, 0.855), and (1 + 0.4) / 2 of that, since 0.4 of the rewards are failures
+    assert look_price(p, means, 1, 0) == pytest.approx(0.255 * 0.7 * 1.0147 / 0.1933, rel=1e-3)
     assert np.mean(pulls) * price == pytest.approx(look_price(p, means, 1, 0), rel=0.1)
 
 

@@ -90,7 +90,7 @@ class GLRDrift(GLR):
     alarm: float = 0.01
 
     id = "glr-drift"
-    version = GLR.version + 2
+    version = GLR.version + 3
     changing = True
     summary = "glr that notices when the mean of an arm changes, and looks at arms that it passes over"
     bounded_only = True

@@ -1,14 +1,14 @@
 """Looks at arms that are passed over: how often, so that a change is found out at a bounded price. Plain code.
 
-An arm that nobody plays may have changed. A look at it is a test: of the mean that it had against one a little beyond
-where the choice would change (`turning_point`), which goes on as long as its rewards speak for the change. While
-nothing has changed, its evidence falls by `kl` nats per pull, and it is over with a reward that takes away `step` nats:
-with the first one, or from some level between 0 and `step`, so that it takes about `step (1 + q) / 2 kl` pulls (Wald's
-identity; `q`: how often a reward speaks against the change). So a look has the price `p`, that many times what a pull
-of the arm loses now. With `n` pulls between two looks, looking costs `p / n` per pull, and a change that would save, or
-is losing, `b` per pull goes unnoticed for `n / 2` pulls. For `changes` changes in `T` pulls, spread over the arms, the
-sum of both is least where `n = sqrt(p / b) sqrt(2 T arms / changes)`. Without a horizon `T` is four times the pulls so
-far, which spends as much up to any time as the horizon would have.
+An arm that nobody plays may have changed. A look at it is a test: of the mean that it had against the one at which the
+choice would change (`turning_point`), which goes on as long as its rewards speak for the change. While nothing has
+changed, its evidence falls by `kl` nats per pull, and it is over with a reward that takes away `step` nats: with the
+first one, or from some level between 0 and `step`, so that it takes about `step (1 + q) / 2 kl` pulls (Wald's identity;
+`q`: how often a reward speaks against the change). So a look has the price `p`, that many times what a pull of the arm
+loses now. With `n` pulls between two looks, looking costs `p / n` per pull, and a change that would save, or is losing,
+`b` per pull goes unnoticed for `n / 2` pulls. For `changes` changes in `T` pulls, spread over the arms, the sum of both
+is least where `n = sqrt(p / b) sqrt(2 T arms / changes)`. Without a horizon `T` is four times the pulls so far, which
+spends as much up to any time as the horizon would have.
 
 And looks are so rare at least that all of them are expected to cost no more in `T` pulls than `B = FREE + SHARE x what
 all else has cost`, for each of the `changes`: a fifth of what a study loses anyway, with 100 added. Among the arms that
@@ -34,11 +34,6 @@ NEVER = 1 << 60
 NEAREST = 10.0
 # After an alarm what is known of other arms counts as so many rewards at most: where one has changed, others may have.
 RECALL = 50
-# A look is for odds so many times beyond those at which the choice would change: what changes does not change by just
-# enough, and looks are over sooner. Those for a change by just enough find out as much for their price as without it.
-BEYOND = 1.6
-# A look goes on for as many rewards as came before it, and so many more: then the sums speak for themselves.
-MORE = 25.0
 # What looks may cost in all, in units of reward, and that as a share of what all else has cost, for each of the changes
 # that are to be expected: so that a world in which nothing changes costs at most 1.2 times as much, with 100 added.
 FREE, SHARE = 20.0, 0.2
@@ -113,22 +108,18 @@ def stake_of(problem: Problem, means: Floats, leader: int, k: int) -> float:
 
 
 def goal_of(problem: Problem, means: Floats, k: int) -> float:
-    """The mean of arm `k` that a look at it looks for: a little beyond where the choice would change.
+    """The mean of arm `k` that a look at it looks for: where the choice would change.
 
     Examples
     --------
-    The choice would change at 0.855:
-
     >>> from satisfice import BestReward
     >>> from satisfice.policies import get_policy
     >>> from satisfice.policies.contract import make_problem
     >>> problem = make_problem(get_policy("glr"), BestReward(0.1), [1, 4, 10], np.arange(3), 100_000, bounded=True)
     >>> round(goal_of(problem, np.array([0.5, 0.9, 0.95]), 0), 3)
-    0.904
+    0.855
     """
-    turn = min(max(turning_point(problem, means, k), 0.001), 0.999)
-    odds = turn / (1.0 - turn) * (BEYOND if turn > means[k] else 1.0 / BEYOND)
-    return min(max(odds / (1.0 + odds), 0.001), 0.999)
+    return min(max(turning_point(problem, means, k), 0.001), 0.999)
 
 
 def look_price(problem: Problem, means: Floats, leader: int, k: int) -> float:
@@ -136,14 +127,14 @@ def look_price(problem: Problem, means: Floats, leader: int, k: int) -> float:
 
     Examples
     --------
-    A pull of the first arm loses 0.355. A look for 0.904 is over after 2.3 pulls:
+    A pull of the first arm loses 0.355. A look for 0.855 is over after 2.2 pulls:
 
     >>> from satisfice import BestReward
     >>> from satisfice.policies import get_policy
     >>> from satisfice.policies.contract import make_problem
     >>> problem = make_problem(get_policy("glr"), BestReward(0.1), [1, 4, 10], np.arange(3), 100_000, bounded=True)
     >>> round(look_price(problem, np.array([0.5, 0.9, 0.95]), 1, 0), 2)
-    0.83
+    0.94
     """
     m, goal = means[k], goal_of(problem, means, k)
     against = 1.0 - m if goal > m else m
@@ -162,7 +153,7 @@ def gaps_of(problem: Problem, means: Floats, leader: int, t: int, changes: float
     >>> from satisfice.policies.contract import make_problem
     >>> problem = make_problem(get_policy("glr"), BestReward(0.1), [1, 4, 10], np.arange(3), 100_000, bounded=True)
     >>> gaps_of(problem, np.array([0.5, 0.9, 0.95]), 1, 0, 1.0, 0.0).round().tolist()
-    [4151.0, inf, inf]
+    [4699.0, inf, inf]
     """
     arms = len(means)
     span = float(problem.horizon) if problem.horizon > 0 else 4.0 * (t + 100.0)
@@ -186,8 +177,7 @@ def gaps_of(problem: Problem, means: Floats, leader: int, t: int, changes: float
 
 def goes_on(goal: float, pulls: float, total: float, before: float, sum_before: float) -> bool:
     """Whether a look goes on: its rewards, `pulls` with this total, speak for a mean of `goal`, however little, and not
-    for the mean of those before it; and they are at most `MORE` more than those before it, else the sums speak for
-    themselves.
+    for the mean of those before it; and they are no more than those before it, else the sums speak for themselves.
 
     Examples
     --------
@@ -195,10 +185,10 @@ def goes_on(goal: float, pulls: float, total: float, before: float, sum_before: 
 
     >>> goes_on(0.855, 1, 1.0, 100, 50.0), goes_on(0.855, 2, 1.0, 100, 50.0)
     (True, False)
-    >>> goes_on(0.855, 30, 30.0, 2, 1.0)
+    >>> goes_on(0.855, 3, 3.0, 2, 1.0)
     False
     """
-    if pulls > before + MORE:
+    if pulls > before:
         return False
     m = (sum_before + 1.0) / (before + 2.0)
     return total * math.log(goal / m) + (pulls - total) * math.log((1.0 - goal) / (1.0 - m)) > 0.0
