@@ -5,10 +5,10 @@
 
 Worlds: six of 100,000 pulls (three arms, subsidized best reward), dynamic regret in units of the largest cost. The
 oracle is `glr` that begins anew, with nothing known, whenever the right arm or a cost changes, and knows how long that
-lasts. Least: what any policy must lose that is not told when an arm changes. Steady: cells of the paper's grid, in
-which nothing changes, `glr-drift` against `glr`. Alarms: runs of 1,000,000 pulls of one arm whose mean never changes,
-watched reward by reward. Delays: rewards from a change to the alarm. Two cores need about a quarter of an hour, most of
-it for the alarms; `--quick` some seconds beyond compiling.
+lasts. Least: what any policy must lose that is not told when an arm changes, and how soon an alarm can be at best.
+Steady: cells of the paper's grid, in which nothing changes, `glr-drift` against `glr`. Alarms: runs of 1,000,000 pulls
+of one arm whose mean never changes, watched reward by reward. Delays: rewards from a change to the alarm. One core
+needs about half an hour, most of it for the steady cells and the alarms; `--quick` some minutes.
 """
 
 from __future__ import annotations
