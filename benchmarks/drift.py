@@ -299,9 +299,10 @@ def part_steady(runs: int, only: str) -> dict[str, object]:
     print(f"{f'no change, mean of {runs} runs':34s}{'glr':>12s}{'glr-drift':>12s}{'ratio':>8s}"
           f"  with {OFFSET:g} added to both")  # fmt: skip
     table, logs = {}, []
+    cells = [cell for cell in cells if only in f"{cell[0]} {cell[1]:g}"]
+    if not cells:
+        raise SystemExit(f"--only {only!r}: no cell has that in its name, such as 'movielens 0.05'")
     for name, alpha, horizon in cells:
-        if only not in f"{name} {alpha:g}":
-            continue
         instance = sf.load_instance(name)
         if name.startswith("llm"):
             instance = instance.scaled_costs()
