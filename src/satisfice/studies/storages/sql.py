@@ -65,17 +65,20 @@ class SQLLedger(Ledger):
         """Forget the state that was read."""
         self.books = None
 
-    def tail(self, books: Books, limit: int = 1 << 62) -> tuple[Said, Said, Said]:
+    def tail(self, books: Books, limit: int = 1 << 62) -> list[Said]:
         """The statements that read what has come since, up to so much of each kind."""
-        return say.tail(self.study, books.machine.seq, books.machine.decisions, books.seen.entry, limit)
+        machine = books.machine
+        return say.tail(self.study, machine.seq, machine.decisions, books.seen.entry, limit, brief=machine.brief)
 
     def _news(self, books: Books) -> list[Said]:
         """The statements that read what has come since, without the lock."""
-        events, decisions, entries = self.tail(books, LONG + 1)
+        tail = self.tail(books, LONG + 1)
         if self.lite:  # where one writes after the other, so that no entry comes after one with a larger number
-            return [events, decisions, entries]
-        entries = say.others(self.study, books.seen.entry, books.since, books.counted, LONG + 1)
-        return [say.safe(self.study), events, decisions, entries]
+            return tail
+        events, decisions, *_ = tail
+        entry, brief = books.seen.entry, books.machine.brief
+        entries = say.others(self.study, entry, books.since, books.counted, LONG + 1, brief=brief)
+        return [say.safe(self.study), events, decisions, *entries]
 
     # Transactions
 

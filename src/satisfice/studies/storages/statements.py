@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 from satisfice.studies.records import MACHINE_EVENTS
@@ -205,33 +205,54 @@ def numbers(study: int, limit: int) -> Said:
     return Said("SELECT n FROM satisfice_rewards WHERE study_id = ? ORDER BY n LIMIT ?", (study, limit))
 
 
-def others(study: int, entry: int, since: int, counted: Iterable[int], limit: int) -> Said:
-    """The entries after `since` but for those that are counted, and the last one that is, to be recognised, before
-    them. PostgreSQL looks the numbers of a subquery up in a table of hashes."""
-    known = ",".join(f"{number:d}" for number in counted)
-    return Said(
-        f"SELECT {_ENTRY}, r.n, r.token FROM satisfice_rewards r WHERE r.study_id = ? AND r.n >= ? "
-        f"AND (r.n = ? OR r.n NOT IN (SELECT unnest('{{{known}}}'::bigint[]))) ORDER BY r.n <> ?, r.n LIMIT ?",
-        (study, since, entry, entry, limit),
-    )
-
-
+# The first reward of a decision whose cost was not told: nearly every entry is one.
+_FIRST = "r.nth = 1 AND r.outcome = 'told' AND r.cost IS NULL"
 _EVENTS_SINCE = (
     "SELECT seq, kind, data, at, token FROM satisfice_events WHERE study_id = ? AND seq >= ? ORDER BY seq LIMIT ?"
 )
 _DECISIONS_SINCE = (
     f"SELECT {_ASKED}, d.token FROM satisfice_decisions d WHERE d.study_id = ? AND d.id >= ? ORDER BY d.id LIMIT ?"
 )
-_ENTRIES_SINCE = (
-    f"SELECT {_ENTRY}, r.n, r.token FROM satisfice_rewards r WHERE r.study_id = ? AND r.n >= ? ORDER BY r.n LIMIT ?"
+_BRIEFLY_SINCE = _DECISIONS_SINCE.replace(_ASKED, "d.id, d.arm, d.reason, d.lease, d.cost")
+_ENTRIES = f"SELECT {_ENTRY}, r.n, r.token FROM satisfice_rewards r WHERE r.study_id = ? AND r.n >= ?"
+_FIRSTS = (
+    "SELECT r.decision_id, r.arm, r.reward, r.n, r.token FROM satisfice_rewards r "
+    f"WHERE r.study_id = ? AND r.n > ? AND {_FIRST}"
 )
+_IN_ORDER = "ORDER BY r.n LIMIT ?"
 
 
-def tail(study: int, seq: int, decision: int, entry: int, limit: int = 1 << 62) -> tuple[Said, Said, Said]:
+def tail(study: int, seq: int, decision: int, entry: int, limit: int, *, brief: bool) -> list[Said]:
     """The events, decisions and entries since, up to so many of each, and the last one before of each, to be
-    recognised."""
-    return (
-        Said(_EVENTS_SINCE, (study, seq, limit)),
-        Said(_DECISIONS_SINCE, (study, decision, limit)),
-        Said(_ENTRIES_SINCE, (study, entry, limit)),
-    )
+    recognised. `brief`: of decisions what counts of them, and first rewards by themselves, with what counts of them."""
+    events = Said(_EVENTS_SINCE, (study, seq, limit))
+    if not brief:
+        entries = Said(f"{_ENTRIES} {_IN_ORDER}", (study, entry, limit))
+        return [events, Said(_DECISIONS_SINCE, (study, decision, limit)), entries]
+    others = Said(f"{_ENTRIES} AND (r.n = ? OR NOT ({_FIRST})) {_IN_ORDER}", (study, entry, entry, limit))
+    firsts = Said(f"{_FIRSTS} {_IN_ORDER}", (study, entry, limit))
+    return [events, Said(_BRIEFLY_SINCE, (study, decision, limit)), others, firsts]
+
+
+def others(study: int, entry: int, since: int, counted: Set[int], limit: int, *, brief: bool) -> list[Said]:
+    """As the entries of `tail`, but after `since`, without those that are counted. The one to be recognised comes
+    first. PostgreSQL looks the numbers of a subquery up in a table of hashes."""
+    last = max(counted)
+    missing = set(range(since, last)) - counted if last - since < 2 * len(counted) else None
+    if missing is None:
+        new, floor = f"r.n NOT IN ({_numbers(counted)})", since
+    elif missing:  # numbers of other studies, and of what was never written, or is on its way
+        new, floor = f"(r.n > {last:d} OR r.n IN ({_numbers(missing)}))", min(missing)
+    else:
+        new, floor = f"r.n > {last:d}", last
+    order = ("ORDER BY r.n <> ?, r.n LIMIT ?", (entry, limit))
+    if not brief:
+        text, numbers = f"{_ENTRIES} AND (r.n = ? OR {new}) {order[0]}", (study, min(floor, entry), entry, *order[1])
+        return [Said(text, numbers)]
+    text = f"{_ENTRIES} AND (r.n = ? OR ({new} AND NOT ({_FIRST}))) {order[0]}"
+    rest = Said(text, (study, min(floor, entry), entry, *order[1]))
+    return [rest, Said(f"{_FIRSTS} AND {new} {_IN_ORDER}", (study, floor - 1, limit))]
+
+
+def _numbers(numbers: Set[int]) -> str:
+    return f"SELECT unnest('{{{','.join(map(str, numbers))}}}'::bigint[])"
