@@ -170,6 +170,7 @@ def test_a_log_that_is_read_briefly_makes_the_state_that_the_whole_log_makes(
             return Machine(ledger.config)
 
         brief, long = ([Books(new(), Seen()), Books(new().watch_nothing(), Seen())] for _ in range(2))
+        counted = Books(new().watch_nothing(), Seen())
         for deeds in lives:
             for deed, number, reward in deeds:
                 last = study._ledger.look(lambda view: view.machine.decisions)
@@ -183,6 +184,10 @@ def test_a_log_that_is_read_briefly_makes_the_state_that_the_whole_log_makes(
                     assert len(tails) == 4
                     books.catch_up(tails)
                     advance(books.machine, view)
+                tails = link.reads(ledger._news(counted))
+                assert len(tails) == 5
+                counted.catch_up(tails)
+                advance(counted.machine, view)
                 with the_long_way():
                     for books in long:
                         tails = link.reads(ledger.tail(books))
@@ -191,9 +196,11 @@ def test_a_log_that_is_read_briefly_makes_the_state_that_the_whole_log_makes(
                         advance(books.machine, view)
 
             ledger.look(read)
-            for mine, theirs in zip(brief, long, strict=True):
-                assert mine.machine.to_dict() == theirs.machine.to_dict()
-                assert vars(mine.machine.frontier).keys() == vars(theirs.machine.frontier).keys()
+            for mine, theirs in zip([*brief, counted], [*long, long[-1]], strict=True):
+                mine_too, theirs_too = mine.machine.to_dict(), theirs.machine.to_dict()
+                if mine is counted:  # what is decided from is not noted
+                    del mine_too["notes"], theirs_too["notes"]
+                assert mine_too == theirs_too
                 assert mine.machine.frontier.read == theirs.machine.frontier.read
                 assert mine.machine.frontier.ahead.keys() == theirs.machine.frontier.ahead.keys()
                 assert mine.machine.news == theirs.machine.news

@@ -139,6 +139,20 @@ class StudyState(StudyEvents):
             if row[3] == lease.number:
                 self.waiting.asked(_asked(row))
 
+    def ask_counts(self, groups: Sequence[tuple[Any, ...]], last: int) -> None:
+        """What `ask` does with the decisions up to `last`, of a study that is `brief`, but for notes, for which one who
+        only reads has no use. There are so many of each arm, reason, lease and cost."""
+        lease, frontier = self.lease, self.frontier
+        for index, reason, number, cost, count in groups:
+            arm = self.arms[index]
+            arm.asked += count
+            arm.spent += count * units(cost)
+            if number == lease.number and reason in OF_LEASE and lease.pulls > 0:
+                lease.handed += count
+        if frontier.read == self.decisions:  # they are open
+            frontier.read = last
+        self.decisions = last
+
     def enter_each(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """What `enter` does with first rewards, of decisions whose costs were not told, of a study that is `brief`.
         Rows begin with the id of the decision, its arm and its reward."""

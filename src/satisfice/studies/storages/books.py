@@ -61,8 +61,9 @@ class Books:
         there is more than `most` of anything."""
         machine, seen = self.machine, self.seen
         events, decisions, entries, *rest = tails
-        firsts = rest[0] if rest else []
-        if most is not None and max(map(len, tails)) > most:
+        firsts, groups = rest[0] if rest else [], rest[1] if len(rest) > 1 else None
+        count = sum(group[-1] for group in groups or ())
+        if most is not None and max(count, *map(len, tails)) > most:
             raise Behind
         seq_token = _recognised(events, seen.seq_token if machine.seq else None, machine.seq, 0)
         decision_token = _recognised(
@@ -76,7 +77,12 @@ class Books:
             machine.happen(event)
         known, after = machine.decisions, machine.config.expire_after
         asked = decisions[1:] if decisions and decisions[0][0] <= known else decisions
-        if machine.brief:
+        count = count or len(asked)
+        if groups is not None:
+            if any(arm.changed > known for arm in machine.arms):
+                raise Behind  # which of them are of another time is not said
+            machine.ask_counts(groups, asked[-1][0] if asked else known)
+        elif machine.brief:
             machine.ask_each(asked)
         else:
             for row in asked:
@@ -99,7 +105,6 @@ class Books:
             self.since, self.counted = last, {last}
         else:
             self.counted.update(row[-2] for rows in (entries, firsts) for row in rows)
-        count = len(asked)
         self.unsaved += len(new_events) + count + len(entries) + len(firsts)
         self.seen = Seen(last, seq_token, decision_token, entry_token)
         return count

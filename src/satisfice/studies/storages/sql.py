@@ -72,13 +72,13 @@ class SQLLedger(Ledger):
 
     def _news(self, books: Books) -> list[Said]:
         """The statements that read what has come since, without the lock."""
-        tail = self.tail(books, LONG + 1)
+        machine, entry = books.machine, books.seen.entry
+        known, brief = (machine.seq, machine.decisions, entry), machine.brief
+        tail = say.tail(self.study, *known, LONG + 1, brief=brief, counts=brief)
         if self.lite:  # where one writes after the other, so that no entry comes after one with a larger number
             return tail
-        events, decisions, *_ = tail
-        entry, brief = books.seen.entry, books.machine.brief
         entries = say.others(self.study, entry, books.since, books.counted, LONG + 1, brief=brief)
-        return [say.safe(self.study), events, decisions, *entries]
+        return [say.safe(self.study), *tail[:2], *entries, *tail[2 + len(entries) :]]
 
     # Transactions
 

@@ -213,7 +213,17 @@ _EVENTS_SINCE = (
 _DECISIONS_SINCE = (
     f"SELECT {_ASKED}, d.token FROM satisfice_decisions d WHERE d.study_id = ? AND d.id >= ? ORDER BY d.id LIMIT ?"
 )
-_BRIEFLY_SINCE = _DECISIONS_SINCE.replace(_ASKED, "d.id, d.arm, d.reason, d.lease, d.cost")
+_TERMS = "d.arm, d.reason, d.lease, d.cost"
+_BRIEFLY_SINCE = _DECISIONS_SINCE.replace(_ASKED, f"d.id, {_TERMS}")
+# How many there are of each kind, and the tokens of the first and the last.
+_GROUPS_SINCE = (
+    f"SELECT {_TERMS}, COUNT(*) FROM (SELECT {_TERMS} FROM satisfice_decisions d WHERE d.study_id = ? AND d.id > ? "
+    f"ORDER BY d.id LIMIT ?) d GROUP BY {_TERMS}"
+)
+_ENDS_SINCE = (
+    "SELECT d.id, d.token FROM satisfice_decisions d WHERE d.study_id = ? AND (d.id = ? OR d.id = "
+    "(SELECT MAX(l.id) FROM satisfice_decisions l WHERE l.study_id = ?)) ORDER BY d.id"
+)
 _ENTRIES = f"SELECT {_ENTRY}, r.n, r.token FROM satisfice_rewards r WHERE r.study_id = ? AND r.n >= ?"
 _FIRSTS = (
     "SELECT r.decision_id, r.arm, r.reward, r.n, r.token FROM satisfice_rewards r "
@@ -222,29 +232,35 @@ _FIRSTS = (
 _IN_ORDER = "ORDER BY r.n LIMIT ?"
 
 
-def tail(study: int, seq: int, decision: int, entry: int, limit: int, *, brief: bool) -> list[Said]:
+def tail(
+    study: int, seq: int, decision: int, entry: int, limit: int, *, brief: bool, counts: bool = False
+) -> list[Said]:
     """The events, decisions and entries since, up to so many of each, and the last one before of each, to be
-    recognised. `brief`: of decisions what counts of them, and first rewards by themselves, with what counts of them."""
+    recognised. `brief`: of decisions what counts of them, and first rewards by themselves, with what counts of them;
+    with `counts`, the first and the last decision alone, and at the end how many there are of each kind."""
     events = Said(_EVENTS_SINCE, (study, seq, limit))
     if not brief:
         entries = Said(f"{_ENTRIES} {_IN_ORDER}", (study, entry, limit))
         return [events, Said(_DECISIONS_SINCE, (study, decision, limit)), entries]
     others = Said(f"{_ENTRIES} AND (r.n = ? OR NOT ({_FIRST})) {_IN_ORDER}", (study, entry, entry, limit))
     firsts = Said(f"{_FIRSTS} {_IN_ORDER}", (study, entry, limit))
+    if counts:
+        groups = Said(_GROUPS_SINCE, (study, decision, limit))
+        return [events, Said(_ENDS_SINCE, (study, decision, study)), others, firsts, groups]
     return [events, Said(_BRIEFLY_SINCE, (study, decision, limit)), others, firsts]
 
 
 def others(study: int, entry: int, since: int, counted: Set[int], limit: int, *, brief: bool) -> list[Said]:
-    """As the entries of `tail`, but after `since`, without those that are counted. The one to be recognised comes
-    first. PostgreSQL looks the numbers of a subquery up in a table of hashes."""
-    last = max(counted)
-    missing = set(range(since, last)) - counted if last - since < 2 * len(counted) else None
-    if missing is None:
-        new, floor = f"r.n NOT IN ({_numbers(counted)})", since
-    elif missing:  # numbers of other studies, and of what was never written, or is on its way
-        new, floor = f"(r.n > {last:d} OR r.n IN ({_numbers(missing)}))", min(missing)
+    """As the entries of `tail`, but after `since`, without those that are counted, of which `entry` is the last. It is
+    to be recognised, and comes first. PostgreSQL looks the numbers of a subquery up in a table of hashes."""
+    missing = entry - since + (since in counted) - len(counted)
+    if not missing:
+        new, floor = f"r.n > {entry:d}", entry
+    elif missing < len(counted):  # numbers of other studies, and of what was never written, or is on its way
+        gaps = set(range(since, entry)) - counted
+        new, floor = f"(r.n > {entry:d} OR r.n IN ({_numbers(gaps)}))", min(gaps)
     else:
-        new, floor = f"r.n > {last:d}", last
+        new, floor = f"r.n NOT IN ({_numbers(counted)})", since
     order = ("ORDER BY r.n <> ?, r.n LIMIT ?", (entry, limit))
     if not brief:
         text, numbers = f"{_ENTRIES} AND (r.n = ? OR {new}) {order[0]}", (study, min(floor, entry), entry, *order[1])
