@@ -68,17 +68,19 @@ class SQLLedger(Ledger):
     def tail(self, books: Books, limit: int = 1 << 62) -> list[Said]:
         """The statements that read what has come since, up to so much of each kind."""
         machine = books.machine
-        return say.tail(self.study, machine.seq, machine.decisions, books.seen.entry, limit, brief=machine.brief)
+        # PostgreSQL plans every statement anew, and those that choose among the entries take it longer than they save.
+        brief = machine.brief and self.lite
+        return say.tail(self.study, machine.seq, machine.decisions, books.seen.entry, limit, brief=brief)
 
     def _news(self, books: Books) -> list[Said]:
         """The statements that read what has come since, without the lock."""
         machine, entry = books.machine, books.seen.entry
-        known, brief = (machine.seq, machine.decisions, entry), machine.brief
-        tail = say.tail(self.study, *known, LONG + 1, brief=brief, counts=brief)
         if self.lite:  # where one writes after the other, so that no entry comes after one with a larger number
-            return tail
-        entries = say.others(self.study, entry, books.since, books.counted, LONG + 1, brief=brief)
-        return [say.safe(self.study), *tail[:2], *entries, *tail[2 + len(entries) :]]
+            known, brief = (machine.seq, machine.decisions, entry), machine.brief
+            return say.tail(self.study, *known, LONG + 1, brief=brief, counts=brief)
+        events, decisions, _ = self.tail(books, LONG + 1)
+        entries = say.others(self.study, entry, books.since, books.counted, LONG + 1)
+        return [say.safe(self.study), events, decisions, entries]
 
     # Transactions
 

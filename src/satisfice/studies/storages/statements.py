@@ -250,9 +250,9 @@ def tail(
     return [events, Said(_BRIEFLY_SINCE, (study, decision, limit)), others, firsts]
 
 
-def others(study: int, entry: int, since: int, counted: Set[int], limit: int, *, brief: bool) -> list[Said]:
-    """As the entries of `tail`, but after `since`, without those that are counted, of which `entry` is the last. It is
-    to be recognised, and comes first. PostgreSQL looks the numbers of a subquery up in a table of hashes."""
+def others(study: int, entry: int, since: int, counted: Set[int], limit: int) -> Said:
+    """The entries after `since` but for those that are counted, and the last one that is, `entry`, to be recognised,
+    before them. PostgreSQL looks the numbers of a subquery up in a table of hashes."""
     missing = entry - since + (since in counted) - len(counted)
     if not missing:
         new, floor = f"r.n > {entry:d}", entry
@@ -261,13 +261,8 @@ def others(study: int, entry: int, since: int, counted: Set[int], limit: int, *,
         new, floor = f"(r.n > {entry:d} OR r.n IN ({_numbers(gaps)}))", min(gaps)
     else:
         new, floor = f"r.n NOT IN ({_numbers(counted)})", since
-    order = ("ORDER BY r.n <> ?, r.n LIMIT ?", (entry, limit))
-    if not brief:
-        text, numbers = f"{_ENTRIES} AND (r.n = ? OR {new}) {order[0]}", (study, min(floor, entry), entry, *order[1])
-        return [Said(text, numbers)]
-    text = f"{_ENTRIES} AND (r.n = ? OR ({new} AND NOT ({_FIRST}))) {order[0]}"
-    rest = Said(text, (study, min(floor, entry), entry, *order[1]))
-    return [rest, Said(f"{_FIRSTS} AND {new} {_IN_ORDER}", (study, floor - 1, limit))]
+    text = f"{_ENTRIES} AND (r.n = ? OR {new}) ORDER BY r.n <> ?, r.n LIMIT ?"
+    return Said(text, (study, min(floor, entry), entry, entry, limit))
 
 
 def _numbers(numbers: Set[int]) -> str:
