@@ -235,6 +235,8 @@ live = load_study(sys.argv[3], sys.argv[2])
 if sys.argv[4] == "write":
     compile_for(live)
     rate(live, 0.3)
+elif sys.argv[4] == "read":  # the dashboard is open
+    live.status()
 print("ready", flush=True)
 sys.stdin.readline()
 longest, count, used = 0.0, 0, time.process_time()

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from satisfice.proofs import (
     RIVALS,
     Case,
+    _hopeless_by_gap,
     against,
     certified,
     fixed,
+    hopeless,
     intervals,
     judge,
     level,
@@ -201,3 +203,32 @@ def test_judged_as_the_words_say(arms: list[tuple[int, int, float]], terms: dict
     assert found.certified == nobody_out or nobody_out == -1
     if nobody_out >= 0:
         assert risk(data, levels, 0.1, nobody_out) <= 0.1 * (1 + 1e-12)
+
+
+SHARES = st.integers(0, 100).map(lambda percent: percent / 100)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 9), SHARES, SHARES), min_size=2, max_size=20),
+    st.sampled_from([{}, {"sigma": 0.7}, {"rated": True}, {"late": True}]),
+)
+def test_who_is_not_asked_could_not_have_refuted(
+    arms: list[tuple[int, int, float, float]], terms: dict[str, float]
+) -> None:
+    """What is known by gaps and variances, one by one and for all at once, against the proofs themselves."""
+    pulls, totals = np.array([n for n, _, _, _ in arms]), np.array([n * m for n, _, m, _ in arms])
+    squares = np.array([n * m * (m + s * (1 - m)) for n, _, m, s in arms]) if "rated" in terms else None
+    pending = np.array([late for _, late, _, _ in arms]) if "late" in terms else None
+    data = make_case(
+        np.zeros(len(arms)), pulls, totals, 0.9, sigma=terms.get("sigma", 0.0), pending=pending, squares=squares
+    )
+    levels = np.linspace(1.0, 9.0, len(arms))
+    asked = rivals(data, levels)
+    together = _hopeless_by_gap(data, levels, asked)
+    for i in range(len(arms)):
+        for place, j in enumerate(asked.tolist()):
+            if i != j:
+                one = hopeless(data, levels, i, j)
+                assert one >= together[i, place] and (one == together[i, place] or data.between[i] > 0.0)
+                assert not one or against(data, i, j) < needed(levels, i, j)

@@ -87,6 +87,44 @@ def needed(levels: Floats, i: int, j: int) -> float:
     return float(levels[i]) if j >= len(levels) else max(float(levels[i]), float(levels[j]))
 
 
+def hopeless(case: Case, levels: Floats, i: int, j: int) -> bool:
+    """Whether opponent `j` surely does not prove arm `i` infeasible, by what takes less time than the proof: the arm
+    keeps up with it by its mean, or would not be refuted if the mean of the other were certain. A divergence is at most
+    the squared gap over the variance.
+
+    Examples
+    --------
+    >>> case = make_case(np.array([1.0, 2.0, 3.0]), np.full(3, 2000), np.array([1000.0, 1700.0, 1750.0]), scale=0.9)
+    >>> [hopeless(case, np.full(3, 5.0), i, 2) for i in range(2)]
+    [False, True]
+    """
+    if j >= len(case.costs):
+        return False
+    bar, high = case.scale * float(case.means[j]), float(case.highs[i])
+    if high >= bar:
+        return True
+    n, d, enough = float(case.weights[i]), float(case.between[i]), needed(levels, i, j)
+    if d > 0.0:
+        return n * rate(high, d, bar) < enough
+    variance = case.sigma * case.sigma if case.sigma > 0.0 else bar * (1.0 - bar)
+    return n * (bar - high) * (bar - high) < enough * variance
+
+
+def _hopeless_by_gap(case: Case, levels: Floats, rivals: Ints) -> Flags:
+    """`hopeless` of every arm against all `rivals` at once, as far as gaps and variances say: (arms, rivals)."""
+    if rivals.size and rivals[-1] >= len(case.costs):
+        return np.zeros((len(case.costs), len(rivals)), dtype=np.bool_)
+    bars, highs, weights = case.scale * case.means[rivals], case.highs[:, None], case.weights[:, None]
+    enough = np.maximum(levels[:, None], levels[rivals])
+    variances = case.sigma * case.sigma if case.sigma > 0.0 else bars * (1.0 - bars)
+    gaps = bars - highs
+    near: Flags = weights * gaps * gaps < enough * variances
+    if case.rated:
+        near &= case.between[:, None] <= 0.0
+    flags: Flags = near | (highs >= bars)
+    return flags
+
+
 def certified(case: Case, levels: Floats, out: Flags) -> int:
     """The arm that is proved feasible, with every cheaper one proved infeasible; -1: none. Equal costs: the first.
 
@@ -109,6 +147,8 @@ def certified(case: Case, levels: Floats, out: Flags) -> int:
         feasible, refuted = True, False
         for j in range(first, last):
             if j != i and (j == arms or not out[j]):
+                if not feasible and hopeless(case, levels, i, j):
+                    continue
                 nats, enough = against(case, i, j), needed(levels, i, j)
                 feasible = feasible and nats <= -enough
                 refuted = refuted or nats >= enough
@@ -187,22 +227,8 @@ def refuter(case: Case, levels: Floats, i: int, rivals: Ints) -> int:
     >>> [refuter(case, np.full(3, 5.0), i, np.arange(3)) for i in range(3)]
     [1, -1, -1]
     """
-    arms, high, n, d = len(case.costs), float(case.highs[i]), float(case.weights[i]), float(case.between[i])
-    for j in rivals:
-        # One that the arm keeps up with by its mean cannot refute it,
-        bar = case.scale * float(case.means[j]) if j < arms else math.inf
-        if j == i or high >= bar:
-            continue
-        enough = needed(levels, i, j)
-        if j < arms:
-            # nor can one that could not if its mean were certain: a divergence is at most the squared gap over the
-            # variance.
-            if d > 0.0 and n * rate(high, d, bar) < enough:
-                continue
-            variance = case.sigma * case.sigma if case.sigma > 0.0 else bar * (1.0 - bar)
-            if d == 0.0 and n * (bar - high) * (bar - high) < enough * variance:
-                continue
-        if against(case, i, j) >= enough:
+    for j in rivals.tolist():
+        if j != i and not hopeless(case, levels, i, j) and against(case, i, j) >= needed(levels, i, j):
             return int(j)
     return -1
 
@@ -221,9 +247,9 @@ def judge(case: Case, levels: Floats, out: Flags | None = None) -> Findings:
     gone = np.zeros(arms, dtype=np.bool_) if out is None else out.copy()
     asked = rivals(case, levels)
     refuted_by = np.full(arms, -1, dtype=np.int64)
-    for i in range(arms):
-        if not gone[i]:
-            refuted_by[i] = refuter(case, levels, i, asked)
+    worth = ~_hopeless_by_gap(case, levels, asked)
+    for i in np.flatnonzero(worth.any(axis=1) & ~gone).tolist():
+        refuted_by[i] = refuter(case, levels, i, asked[worth[i]])
     gone |= refuted_by >= 0
     none = bool(gone.all())
     return Findings(-1 if none else certified(case, levels, gone), refuted_by, none)
@@ -245,11 +271,16 @@ def risk(case: Case, levels: Floats, delta: float, arm: int, out: Flags | None =
     first, last = opponents(case)
     arms = len(case.costs)
     gone = np.zeros(arms, dtype=np.bool_) if out is None else out
+    margin = math.inf  # by how many nats the weakest of the proofs is stronger than it has to be
+    least = math.log(delta)
+    for j in range(first, last) if arm >= 0 else ():
+        if j != arm and (j == arms or not gone[j]):
+            margin = min(margin, -against(case, arm, j) - needed(levels, arm, j))
+            if margin <= least:
+                return 1.0
     # One that is as strong as the weakest proof so far is enough: so rivals that are likely to refute come first, and
     # the dearest arms, which are the hardest to refute.
     asked = sorted(rivals(case, levels).tolist(), key=lambda j: -float(case.means[j]) if j < arms else 0.0)
-    margin = math.inf  # by how many nats the weakest of the proofs is stronger than it has to be
-    least = math.log(delta)
     for i in reversed(range(arms)):
         if arm < 0 or case.costs[i] < case.costs[arm]:
             best = 0.0 if gone[i] else -math.inf
@@ -261,11 +292,7 @@ def risk(case: Case, levels: Floats, delta: float, arm: int, out: Flags | None =
             margin = min(margin, best)
             if margin <= least:
                 return 1.0
-    if arm >= 0:
-        for j in range(first, last):
-            if j != arm and (j == arms or not gone[j]):
-                margin = min(margin, -against(case, arm, j) - needed(levels, arm, j))
-    return 1.0 if margin <= least else delta * math.exp(-margin)
+    return delta * math.exp(-margin)
 
 
 def intervals(
@@ -309,6 +336,7 @@ __all__ = [
     "certified",
     "equal_levels",
     "fixed",
+    "hopeless",
     "intervals",
     "judge",
     "level",

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -422,13 +422,18 @@ def test_a_look_reads_what_is_new(kind: str, request: pytest.FixtureRequest, mon
     pairs(study, 20)
     study.status()
     calls: list[int] = []
-    enter = Machine.enter
+    enter, enter_each = Machine.enter, Machine.enter_each
 
     def noted(machine: Machine, entry: Entry) -> None:
         calls.append(entry.id)
         enter(machine, entry)
 
+    def noted_each(machine: Machine, rows: Sequence[tuple[int, ...]]) -> None:
+        calls.extend(row[0] for row in rows)
+        enter_each(machine, rows)
+
     monkeypatch.setattr(Machine, "enter", noted)
+    monkeypatch.setattr(Machine, "enter_each", noted_each)
     study.tell_many({decision.id: 1.0 for decision in study.ask_many(5)})
     calls.clear()
     assert sum(arm.pulls for arm in study.status().arms) == 25

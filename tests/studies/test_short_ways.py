@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 from unittest.mock import patch
 
 import pytest
@@ -17,12 +18,16 @@ from hypothesis import strategies as st
 
 import satisfice as sf
 from satisfice.studies import create_study
+from satisfice.studies.folding import advance
 from satisfice.studies.machine import Machine
 from satisfice.studies.records import Asked
 from satisfice.studies.serving import NOBODY, serve
 from satisfice.studies.storages.base import Transaction, View
+from satisfice.studies.storages.books import Books, Seen
 from satisfice.studies.storages.memory import MemoryLedger
-from satisfice.studies.storages.transactions import SQLTransaction
+from satisfice.studies.storages.sql import SQLLedger
+from satisfice.studies.storages.statements import others
+from satisfice.studies.storages.transactions import SQLTransaction, SQLView
 
 ARMS = {"a": 1.0, "b": 3.0, "c": 2.0}
 POLICIES = {
@@ -54,6 +59,7 @@ def the_long_way() -> Iterator[None]:
         stack.enter_context(patch.object(MemoryLedger, "add_pull", Transaction.add_pull))
         stack.enter_context(patch.object(SQLTransaction, "add_first", Transaction.add_first))
         stack.enter_context(patch("satisfice.studies.study.serve_next", serve_one))
+        stack.enter_context(patch.object(Machine, "brief", False))
         yield
 
 
@@ -144,3 +150,70 @@ def test_a_first_reward_in_a_file_is_the_entry_that_the_long_way_makes(tmp_path:
     assert sum(taken) > 10
     with the_long_way():
         assert lived("pe-cs", terms, deeds, f"sqlite:///{tmp_path}/long.db") == short
+
+
+@settings(max_examples=25)
+@given(
+    st.sampled_from(sorted(POLICIES)),
+    st.sampled_from([{}, {"costs": "told"}, {"mature_after": 5.0}, {"drift": None}]),
+    st.lists(st.lists(DEEDS, min_size=20, max_size=60), min_size=2, max_size=3),
+)
+def test_a_log_that_is_read_briefly_makes_the_state_that_the_whole_log_makes(
+    policy: str, terms: dict[str, Any], lives: list[list[tuple[str, int, float]]]
+) -> None:
+    """Read in several goes, by one who looks out for changes and by one who does not."""
+    with TemporaryDirectory() as folder:
+        study = create_study("s", ARMS, POLICIES[policy], policy, f"sqlite:///{folder}/s.db", 500, seed=3, **terms)
+        ledger = cast(SQLLedger, study._ledger)
+
+        def new() -> Machine:
+            return Machine(ledger.config)
+
+        brief, long = ([Books(new(), Seen()), Books(new().watch_nothing(), Seen())] for _ in range(2))
+        counted = Books(new().watch_nothing(), Seen())
+        for deeds in lives:
+            for deed, number, reward in deeds:
+                last = study._ledger.look(lambda view: view.machine.decisions)
+                with suppress(sf.SatisficeError):
+                    did(study, deed, max(last - number, 1), reward)
+
+            def read(view: View) -> None:
+                link = cast(SQLView, view)._link
+                for books in brief:
+                    tails = link.reads(ledger.tail(books))
+                    assert len(tails) == 4
+                    books.catch_up(tails)
+                    advance(books.machine, view)
+                tails = link.reads(ledger._news(counted))
+                assert len(tails) == 5
+                counted.catch_up(tails)
+                advance(counted.machine, view)
+                with the_long_way():
+                    for books in long:
+                        tails = link.reads(ledger.tail(books))
+                        assert len(tails) == 3
+                        books.catch_up(tails)
+                        advance(books.machine, view)
+
+            ledger.look(read)
+            for mine, theirs in zip([*brief, counted], [*long, long[-1]], strict=True):
+                mine_too, theirs_too = mine.machine.to_dict(), theirs.machine.to_dict()
+                if mine is counted:  # what is decided from is not noted
+                    del mine_too["notes"], theirs_too["notes"]
+                assert mine_too == theirs_too
+                assert mine.machine.frontier.read == theirs.machine.frontier.read
+                assert mine.machine.frontier.ahead.keys() == theirs.machine.frontier.ahead.keys()
+                assert mine.machine.news == theirs.machine.news
+                assert (mine.seen, mine.since, mine.counted) == (theirs.seen, theirs.since, theirs.counted)
+        study.close()
+
+
+def test_entries_that_are_not_counted_yet_are_read_by_their_numbers() -> None:
+    """Whichever way is shorter: those that are counted, those that are not, or all after the last."""
+    sparse = others(1, 9, 5, {5, 9}, 10).whole
+    assert "NOT IN (SELECT unnest('{" in sparse and "r.n >= 5 " in sparse
+    whole = others(1, 9, 5, set(range(5, 10)), 10).whole
+    assert "r.n > 9)" in whole and "r.n >= 9 " in whole and "unnest" not in whole
+    few = others(1, 9, 5, {5, 6, 7, 9}, 10).whole
+    assert "(r.n > 9 OR r.n IN (SELECT unnest('{8}'::bigint[])))" in few and "r.n >= 8 " in few
+    assert "r.n > 0)" in others(1, 0, 0, set(), 10).whole

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,19 @@ _interval = lru_cache(maxsize=4096)(between.interval)
 Floats = NDArray[np.float64]
 
 
+class Sums(NamedTuple):
+    """What was seen of every arm."""
+
+    pulls: list[int]
+    totals: list[float]
+    squares: list[float]
+
+    def of(self, k: int) -> tuple[int, float, float]:
+        """Those of one arm. No reward within [0, 1] has a larger square."""
+        total = self.totals[k]
+        return self.pulls[k], total, min(self.squares[k], total)
+
+
 class Evidence:
     """The sums of a study, ready to be tested. Arms are in the order of `machine.judged`, cheapest first."""
 
@@ -48,32 +62,36 @@ class Evidence:
         self.rank = {i: k for k, i in enumerate(self.order)}
         arms = [machine.arms[i] for i in self.order]
         self.costs = np.sort([machine.price(i) for i in self.order]) if machine.resting else machine.problem.costs
-        self.levels = np.array([self._level(i) for i in self.order])
-        self.pending = np.array([max(arm.outstanding, 0) for arm in arms])
-        self._pulls = np.array([arm.counted for arm in arms])
-        self._totals = np.array([arm.sum / UNIT for arm in arms])
-        self._squares = np.array([arm.sum_squares / UNITS for arm in arms])
-        self._sure_pulls = np.array([arm.sure_pulls for arm in arms])
-        self._sure_totals = np.array([arm.sure_total / UNIT for arm in arms])
-        self._sure_squares = np.array([arm.sure_squares / UNITS for arm in arms])
-        pending = self.pending if self.pending.any() else None
-        self.cases = [self._case(self._pulls, self._totals, self._squares, pending)]
+        births = [machine.born(i) for i in self.order]
+        levels = {born: self._level(born) for born in set(births)}
+        self.levels = np.array([levels[born] for born in births])
+        # Numbers of Python's own, for what is asked of one arm: those of arrays take longer one by one.
+        self.pending = [max(arm.outstanding, 0) for arm in arms]
+        self._all = Sums(
+            [arm.counted for arm in arms],
+            [arm.sum / UNIT for arm in arms],
+            [arm.sum_squares / UNITS for arm in arms],
+        )
+        self._sure = Sums(
+            [arm.sure_pulls for arm in arms],
+            [arm.sure_total / UNIT for arm in arms],
+            [arm.sure_squares / UNITS for arm in arms],
+        )
+        self.cases = [self._case(self._all, np.array(self.pending) if any(self.pending) else None)]
         if machine.frontier.last < machine.whole.decisions:
-            self.cases.insert(0, self._case(self._sure_pulls, self._sure_totals, self._sure_squares, None))
+            self.cases.insert(0, self._case(self._sure, None))
 
-    def _case(
-        self, pulls: NDArray[np.int64], totals: Floats, squares: Floats, pending: NDArray[np.int64] | None
-    ) -> proofs.Case:
+    def _case(self, sums: Sums, pending: NDArray[np.int64] | None) -> proofs.Case:
         setting = self.machine.config.scaled_setting
         reference = -1 if setting.reference is None else len(self.costs) - 1
         terms = 1.0 - setting.alpha, reference, setting.mu0, 0.0
+        pulls, totals, squares = map(np.array, sums)
         return proofs.make_case(self.costs, pulls, totals, *terms, pending, squares)
 
-    def _level(self, arm: int) -> float:
-        """The nats that a comparison of this arm with one that came before it needs."""
+    def _level(self, born: int) -> float:
+        """The nats that a comparison needs of an arm that was born then with one that came before it."""
         first, setting = len(self.machine.config.arms), self.machine.config.setting
         alone = setting.reference is not None or not math.isnan(setting.mu0)
-        born = self.machine.born(arm)
         if born:
             comparisons = 1 if alone else first + born - 1
         elif not math.isnan(setting.mu0):
@@ -90,16 +108,12 @@ class Evidence:
         """The means on [0, 1] that arm `k` may have: all intervals of the study hold at all times together."""
         delta = self.allowed(self.order[k])
         low, high = 0.0, 1.0
-        if self._sure_pulls[k]:
-            total = float(self._sure_totals[k])
-            squares = min(float(self._sure_squares[k]), total)
-            low, high = _interval(int(self._sure_pulls[k]), total, squares, delta)
-        missing = int(self.pending[k])
-        n = int(self._pulls[k]) + missing
+        if self._sure.pulls[k]:
+            low, high = _interval(*self._sure.of(k), delta)
+        missing, (n, total, squares) = self.pending[k], self._all.of(k)
+        n += missing
         if n:
             # What is missing counts as 0 for the lower end and as 1 for the upper one.
-            total = float(self._totals[k])
-            squares = min(float(self._squares[k]), total)
             low = max(low, _interval(n, total, squares, delta)[0])
             high = min(high, _interval(n, total + missing, squares + missing, delta)[1])
         return (low, high) if low <= high else (high, low)
@@ -166,13 +180,14 @@ def judge(machine: Machine, at: float, data: Evidence | None = None) -> list[Fac
         dated = (fact for fact in before if (fact.kind, fact.arm) == (kind, order[k]))
         facts.append(next(dated, new) if kind != REFUTED else new)
 
-    found = -1
+    found, news = -1, 0
     for case in data.cases:
         findings = proofs.judge(case, data.levels, out)
         for k, by in enumerate(findings.refuted_by.tolist()):
             if by >= 0:
                 add(REFUTED, k, order[by] if by < len(order) else -1)
                 out[k] = True
+                news += case is not data.cases[0]
         found = max(found, findings.certified)
     gone = {fact.arm for fact in facts if fact.kind == REFUTED}
     if machine.config.costs == "told":
@@ -183,7 +198,7 @@ def judge(machine: Machine, at: float, data: Evidence | None = None) -> list[Fac
     if out.all():
         add(NONE, max(range(len(order)), key=lambda k: _mean(machine, order[k])))
         return facts
-    if found < 0:
+    if found < 0 and news:  # what the later ones refute, the first had not known of
         found = max(proofs.certified(case, data.levels, out) for case in data.cases)
     # While others rest, the last arm that is left is no choice before it has ever answered.
     answered = not machine.resting or machine.arms[order[found]].pulls > 0

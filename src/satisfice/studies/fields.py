@@ -116,6 +116,13 @@ class StudyFields:
             data = data | {"segment": self.number}
         return Event(self.whole.seq + 1, kind, data, at)
 
+    @property
+    def brief(self) -> bool:
+        """Whether no more counts of a decision than its arm, reason, lease and cost, and of a reward than its arm."""
+        config = self.config
+        who = config.segments or config.most_segments or config.baseline is not None
+        return not (who or config.budget is not None or config.drift == "adapt" or config.expire_after is not None)
+
     # What the rule sees
 
     def _arrange(self) -> None:

@@ -44,15 +44,19 @@ class Frontier:
         if decision > self.last:
             if decision <= self.read:
                 self.ahead[decision] = arm, new
-                if len(self.ahead) > MOST_AHEAD:
-                    self.ahead.clear()
-                    self.read = self.last
+                self.limit()
         elif new is not None and decision > arm.changed:
             arm.sure_pulls += old is None
             arm.sure_total += new - (old or 0)
             arm.sure_squares += new * new - (old or 0) * (old or 0)
             if arm.promise and amend(arm, old, new):
                 self.alarms.append(arm)
+
+    def limit(self) -> None:
+        """Keep no more in memory than there should be."""
+        if len(self.ahead) > MOST_AHEAD:
+            self.ahead.clear()
+            self.read = self.last
 
     def count(self, arm: Arm, decision: int, counted: int) -> None:
         """Count a reward that is settled, with all before it."""

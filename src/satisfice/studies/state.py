@@ -7,19 +7,24 @@ the policy wants next.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Self, cast
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
+from typing import Any, Self, cast
 
 from satisfice.studies.config import Config
 from satisfice.studies.counts import Arm, Group, Progress, fields_of, units
 from satisfice.studies.happening import StudyEvents
-from satisfice.studies.records import Asked, Entry, Outcome, Reason, Row, in_control
+from satisfice.studies.records import Asked, Entry, Outcome, Reason, Row, in_control, made
 from satisfice.studies.watching import notes_of, restore
 
 # The format of `StudyState.to_dict`.
 FORMAT = 4
 # The reasons that are pulls of the lease.
 OF_LEASE = (Reason.LEASE, Reason.INTERIM, Reason.EXTRA)
+
+# What all rows of a group have in common: arm, reason, lease and cost of decisions; arm and reward.
+_TERMS, _REWARDED = itemgetter(1, 2, 3, 4), itemgetter(1, 2)
 
 # The fields of a machine that are plain data.
 PLAIN = (
@@ -107,6 +112,74 @@ class StudyState(StudyEvents):
             return True
         frontier.enter(record, number, None, new)
         return False
+
+    def ask_each(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """What `ask` does with decisions, one after the other, of a study that is `brief`. Rows begin with id, arm,
+        reason, lease and cost."""
+        if not rows:
+            return
+        groups, lease, frontier = Counter(map(_TERMS, rows)), self.lease, self.frontier
+        if self.waiting.missed or any(reason not in OF_LEASE for _, reason, _, _ in groups):  # seldom
+            for row in rows:
+                self.ask(_asked(row))
+            return
+        for arm in self.arms:
+            if arm.changed > self.decisions:
+                arm.old_asked += sum(self.arms[row[1]] is arm and row[0] <= arm.changed for row in rows)
+        for (index, _, number, cost), count in groups.items():
+            arm = self.arms[index]
+            arm.asked += count
+            arm.spent += count * units(cost)
+            if number == lease.number and lease.pulls > 0:
+                lease.handed += count
+        first, self.decisions = rows[0][0], rows[-1][0]
+        if frontier.read == first - 1 and self.decisions - first == len(rows) - 1:  # they are open
+            frontier.read = self.decisions
+        for row in rows:
+            if row[3] == lease.number:
+                self.waiting.asked(_asked(row))
+
+    def ask_counts(self, groups: Sequence[tuple[Any, ...]], last: int) -> None:
+        """What `ask` does with the decisions up to `last`, of a study that is `brief`, but for notes, for which one who
+        only reads has no use. There are so many of each arm, reason, lease and cost."""
+        lease, frontier = self.lease, self.frontier
+        for index, reason, number, cost, count in groups:
+            arm = self.arms[index]
+            arm.asked += count
+            arm.spent += count * units(cost)
+            if number == lease.number and reason in OF_LEASE and lease.pulls > 0:
+                lease.handed += count
+        if frontier.read == self.decisions:  # they are open
+            frontier.read = last
+        self.decisions = last
+
+    def enter_each(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """What `enter` does with first rewards, of decisions whose costs were not told, of a study that is `brief`.
+        Rows begin with the id of the decision, its arm and its reward."""
+        arms, frontier, waiting, units_of = self.arms, self.frontier, self.waiting, self.units_of
+        self.news += len(rows)
+        for (index, reward), count in Counter(map(_REWARDED, rows)).items():
+            arm, new = arms[index], units_of(reward)
+            arm.pulls += count
+            arm.total += count * new
+            arm.squares += count * new * new
+        last, read, ahead = frontier.last, frontier.read, frontier.ahead
+        for number, index, reward, *_ in rows:
+            arm, new = arms[index], units_of(reward)
+            if last < number <= read:
+                ahead[number] = arm, new
+            else:
+                frontier.enter(arm, number, None, new)
+            if number <= arm.changed:
+                arm.old_pulls += 1
+                arm.old_total += new
+                arm.old_squares += new * new
+        frontier.limit()
+        if waiting.silent or waiting.guess is not None:
+            for number, index, *_ in rows:
+                waiting.told(index, number)
+        elif waiting.last > 0:
+            waiting.answered += sum(row[0] > waiting.last for row in rows)
 
     def handed_by(self, row: Asked | Row) -> bool:
         """Whether a decision is one of those that the lease has handed out."""
@@ -241,6 +314,11 @@ class StudyState(StudyEvents):
         machine.frontier.move(cast(int, data["frontier"]))
         machine.scanned = cast(int, notes["scanned"])
         return machine
+
+
+def _asked(row: tuple[Any, ...]) -> Asked:
+    """A decision of which no more than this counts: id, arm, reason, lease and cost."""
+    return made(Asked, (*row[:5], 0.0, None, None, None, 0.0, 1.0, 0))
 
 
 def _nothing(outcome: str, counted: int | None) -> int:

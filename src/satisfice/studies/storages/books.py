@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from satisfice.studies.machine import Machine
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 LONG = 10_000
 # The states of so many studies are kept for readers, and each only while so few entries must be told apart one by one.
 SHELF, MOST_COUNTED = 64, 5_000
+# Where a decision has its time, and an entry its number.
+AT, NUMBER = Asked._fields.index("at"), itemgetter(-2)
 
 
 class Seen(NamedTuple):
@@ -57,8 +60,10 @@ class Books:
         """Count what has come since; answers with the number of decisions among it. Raises `Diverged`, and `Behind` if
         there is more than `most` of anything."""
         machine, seen = self.machine, self.seen
-        events, decisions, entries = tails
-        if most is not None and max(map(len, tails)) > most:
+        events, decisions, entries, *rest = tails
+        firsts, groups = rest[0] if rest else [], rest[1] if len(rest) > 1 else None
+        count = sum(group[-1] for group in groups or ())
+        if most is not None and max(count, *map(len, tails)) > most:
             raise Behind
         seq_token = _recognised(events, seen.seq_token if machine.seq else None, machine.seq, 0)
         decision_token = _recognised(
@@ -70,27 +75,47 @@ class Books:
             if event.kind == "archive" and cast(int, event.data["through"]) > machine.decisions:
                 raise Diverged  # the rows are gone; a newer snapshot has counted them
             machine.happen(event)
-        count, after = 0, machine.config.expire_after
-        for row in decisions:
-            if row[0] > machine.decisions:
-                asked = made(Asked, row[:-1])
-                machine.ask(asked)
-                count += 1
-                if after is not None and asked.at + after < machine.due:
-                    machine.due = asked.at + after
-        last, entry_token = seen.entry, seen.entry_token
-        for row in entries:
-            if row[-2] != seen.entry:
+        known, after = machine.decisions, machine.config.expire_after
+        asked = decisions[1:] if decisions and decisions[0][0] <= known else decisions
+        count = count or len(asked)
+        if groups is not None:
+            if any(arm.changed > known for arm in machine.arms):
+                raise Behind  # which of them are of another time is not said
+            machine.ask_counts(groups, asked[-1][0] if asked else known)
+        elif machine.brief:
+            machine.ask_each(asked)
+        else:
+            for row in asked:
+                machine.ask(made(Asked, row[:-1]))
+                if after is not None and row[AT] + after < machine.due:
+                    machine.due = row[AT] + after
+        others = [row for row in entries if row[-2] != seen.entry]
+        if firsts and others:  # in the order in which they were written
+            self._enter_in_order(firsts, others)
+        else:
+            machine.enter_each(firsts)
+            for row in others:
                 machine.enter(made(Entry, row[:-2]))
-                if row[-2] > last:
-                    last, entry_token = row[-2:]
+        last, entry_token = max(
+            (rows[-1][-2:] for rows in (others, firsts) if rows), default=(seen.entry, seen.entry_token)
+        )
+        if last < seen.entry:
+            last, entry_token = seen.entry, seen.entry_token
         if locked:
             self.since, self.counted = last, {last}
         else:
-            self.counted.update(row[-2] for row in entries)
-        self.unsaved += len(new_events) + count + len(entries)
+            self.counted.update(row[-2] for rows in (entries, firsts) for row in rows)
+        self.unsaved += len(new_events) + count + len(entries) + len(firsts)
         self.seen = Seen(last, seq_token, decision_token, entry_token)
         return count
+
+    def _enter_in_order(self, firsts: list[tuple[Any, ...]], others: list[tuple[Any, ...]]) -> None:
+        first = len(firsts[0])  # so short is none of the others
+        for row in sorted(firsts + others, key=NUMBER):
+            if len(row) == first:
+                self.machine.enter_each((row,))
+            else:
+                self.machine.enter(made(Entry, row[:-2]))
 
 
 class Shelf:

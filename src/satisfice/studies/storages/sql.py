@@ -65,16 +65,21 @@ class SQLLedger(Ledger):
         """Forget the state that was read."""
         self.books = None
 
-    def tail(self, books: Books, limit: int = 1 << 62) -> tuple[Said, Said, Said]:
+    def tail(self, books: Books, limit: int = 1 << 62) -> list[Said]:
         """The statements that read what has come since, up to so much of each kind."""
-        return say.tail(self.study, books.machine.seq, books.machine.decisions, books.seen.entry, limit)
+        machine = books.machine
+        # PostgreSQL plans every statement anew, and those that choose among the entries take it longer than they save.
+        brief = machine.brief and self.lite
+        return say.tail(self.study, machine.seq, machine.decisions, books.seen.entry, limit, brief=brief)
 
     def _news(self, books: Books) -> list[Said]:
         """The statements that read what has come since, without the lock."""
-        events, decisions, entries = self.tail(books, LONG + 1)
+        machine, entry = books.machine, books.seen.entry
         if self.lite:  # where one writes after the other, so that no entry comes after one with a larger number
-            return [events, decisions, entries]
-        entries = say.others(self.study, books.seen.entry, books.since, books.counted, LONG + 1)
+            known, brief = (machine.seq, machine.decisions, entry), machine.brief
+            return say.tail(self.study, *known, LONG + 1, brief=brief, counts=brief)
+        events, decisions, _ = self.tail(books, LONG + 1)
+        entries = say.others(self.study, entry, books.since, books.counted, LONG + 1)
         return [say.safe(self.study), events, decisions, entries]
 
     # Transactions

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 from satisfice.studies.records import MACHINE_EVENTS
@@ -205,33 +205,65 @@ def numbers(study: int, limit: int) -> Said:
     return Said("SELECT n FROM satisfice_rewards WHERE study_id = ? ORDER BY n LIMIT ?", (study, limit))
 
 
-def others(study: int, entry: int, since: int, counted: Iterable[int], limit: int) -> Said:
-    """The entries after `since` but for those that are counted, and the last one that is, to be recognised, before
-    them. PostgreSQL looks the numbers of a subquery up in a table of hashes."""
-    known = ",".join(f"{number:d}" for number in counted)
-    return Said(
-        f"SELECT {_ENTRY}, r.n, r.token FROM satisfice_rewards r WHERE r.study_id = ? AND r.n >= ? "
-        f"AND (r.n = ? OR r.n NOT IN (SELECT unnest('{{{known}}}'::bigint[]))) ORDER BY r.n <> ?, r.n LIMIT ?",
-        (study, since, entry, entry, limit),
-    )
-
-
+# The first reward of a decision whose cost was not told: nearly every entry is one.
+_FIRST = "r.nth = 1 AND r.outcome = 'told' AND r.cost IS NULL"
 _EVENTS_SINCE = (
     "SELECT seq, kind, data, at, token FROM satisfice_events WHERE study_id = ? AND seq >= ? ORDER BY seq LIMIT ?"
 )
 _DECISIONS_SINCE = (
     f"SELECT {_ASKED}, d.token FROM satisfice_decisions d WHERE d.study_id = ? AND d.id >= ? ORDER BY d.id LIMIT ?"
 )
-_ENTRIES_SINCE = (
-    f"SELECT {_ENTRY}, r.n, r.token FROM satisfice_rewards r WHERE r.study_id = ? AND r.n >= ? ORDER BY r.n LIMIT ?"
+_TERMS = "d.arm, d.reason, d.lease, d.cost"
+_BRIEFLY_SINCE = _DECISIONS_SINCE.replace(_ASKED, f"d.id, {_TERMS}")
+# How many there are of each kind, and the tokens of the first and the last.
+_GROUPS_SINCE = (
+    f"SELECT {_TERMS}, COUNT(*) FROM (SELECT {_TERMS} FROM satisfice_decisions d WHERE d.study_id = ? AND d.id > ? "
+    f"ORDER BY d.id LIMIT ?) d GROUP BY {_TERMS}"
 )
+_ENDS_SINCE = (
+    "SELECT d.id, d.token FROM satisfice_decisions d WHERE d.study_id = ? AND (d.id = ? OR d.id = "
+    "(SELECT MAX(l.id) FROM satisfice_decisions l WHERE l.study_id = ?)) ORDER BY d.id"
+)
+_ENTRIES = f"SELECT {_ENTRY}, r.n, r.token FROM satisfice_rewards r WHERE r.study_id = ? AND r.n >= ?"
+_FIRSTS = (
+    "SELECT r.decision_id, r.arm, r.reward, r.n, r.token FROM satisfice_rewards r "
+    f"WHERE r.study_id = ? AND r.n > ? AND {_FIRST}"
+)
+_IN_ORDER = "ORDER BY r.n LIMIT ?"
 
 
-def tail(study: int, seq: int, decision: int, entry: int, limit: int = 1 << 62) -> tuple[Said, Said, Said]:
+def tail(
+    study: int, seq: int, decision: int, entry: int, limit: int, *, brief: bool, counts: bool = False
+) -> list[Said]:
     """The events, decisions and entries since, up to so many of each, and the last one before of each, to be
-    recognised."""
-    return (
-        Said(_EVENTS_SINCE, (study, seq, limit)),
-        Said(_DECISIONS_SINCE, (study, decision, limit)),
-        Said(_ENTRIES_SINCE, (study, entry, limit)),
-    )
+    recognised. `brief`: of decisions what counts of them, and first rewards by themselves, with what counts of them;
+    with `counts`, the first and the last decision alone, and at the end how many there are of each kind."""
+    events = Said(_EVENTS_SINCE, (study, seq, limit))
+    if not brief:
+        entries = Said(f"{_ENTRIES} {_IN_ORDER}", (study, entry, limit))
+        return [events, Said(_DECISIONS_SINCE, (study, decision, limit)), entries]
+    others = Said(f"{_ENTRIES} AND (r.n = ? OR NOT ({_FIRST})) {_IN_ORDER}", (study, entry, entry, limit))
+    firsts = Said(f"{_FIRSTS} {_IN_ORDER}", (study, entry, limit))
+    if counts:
+        groups = Said(_GROUPS_SINCE, (study, decision, limit))
+        return [events, Said(_ENDS_SINCE, (study, decision, study)), others, firsts, groups]
+    return [events, Said(_BRIEFLY_SINCE, (study, decision, limit)), others, firsts]
+
+
+def others(study: int, entry: int, since: int, counted: Set[int], limit: int) -> Said:
+    """The entries after `since` but for those that are counted, and the last one that is, `entry`, to be recognised,
+    before them. PostgreSQL looks the numbers of a subquery up in a table of hashes."""
+    missing = entry - since + (since in counted) - len(counted)
+    if not missing:
+        new, floor = f"r.n > {entry:d}", entry
+    elif missing < len(counted):  # numbers of other studies, and of what was never written, or is on its way
+        gaps = set(range(since, entry)) - counted
+        new, floor = f"(r.n > {entry:d} OR r.n IN ({_numbers(gaps)}))", min(gaps)
+    else:
+        new, floor = f"r.n NOT IN ({_numbers(counted)})", since
+    text = f"{_ENTRIES} AND (r.n = ? OR {new}) ORDER BY r.n <> ?, r.n LIMIT ?"
+    return Said(text, (study, min(floor, entry), entry, entry, limit))
+
+
+def _numbers(numbers: Set[int]) -> str:
+    return f"SELECT unnest('{{{','.join(map(str, numbers))}}}'::bigint[])"
