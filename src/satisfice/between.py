@@ -73,6 +73,8 @@ def stretched(m: float, d: float, mu: float) -> tuple[float, float]:
     (0.625, True)
     >>> stretched(0.5, 0.0, 0.4)
     (0.5, 0.0)
+    >>> stretched(2e-282, 2e-282, 1e-282)
+    (2e-282, 0.0)
     """
     if d <= 0.0 or m == mu:
         return m, 0.0
@@ -81,7 +83,10 @@ def stretched(m: float, d: float, mu: float) -> tuple[float, float]:
     else:
         gap, half, square = mu - m, (1.0 - m) * mu - d, d * mu
     half = max(half, 0.0)
-    b = min(2.0 * gap / (half + math.sqrt(half * half + 4.0 * square * gap)), BELOW_ONE)
+    below = half + math.sqrt(half * half + 4.0 * square * gap)
+    if below <= 0.0:  # of means around 1e-200 there is nothing left; without `b` less is proved, and nothing wrong
+        return m, 0.0
+    b = min(2.0 * gap / below, BELOW_ONE)
     return (m + b * d if m > mu else m - b * d), d * (b + (1.0 - b) * math.log1p(-b))
 
 
