@@ -11,8 +11,8 @@ is least where `n = sqrt(p / b) sqrt(2 T arms / changes)`. Without a horizon `T`
 spends as much up to any time as the horizon would have.
 
 And looks are so rare at least that all of them are expected to cost no more in `T` pulls than `B = FREE + SHARE x what
-all else has cost`, for each of the `changes`: a fifth of what a study loses anyway, with 100 added. Among the arms that
-is spent where it finds out most, at `n = sqrt(p / b) T (sum of sqrt(p b)) / B`.
+all else has cost`, for each of the `changes`: less than a fifth of what a study loses anyway, with 100 added. Among the
+arms that is spent where it finds out most, at `n = sqrt(p / b) T (sum of sqrt(p b)) / B`.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ NEAREST = 10.0
 # After an alarm what is known of other arms counts as so many rewards at most: where one has changed, others may have.
 RECALL = 50
 # What looks may cost in all, in units of reward, and that as a share of what all else has cost, for each of the changes
-# that are to be expected: so that a world in which nothing changes costs at most 1.2 times as much, with 100 added.
-FREE, SHARE = 20.0, 0.2
+# that are to be expected: so that a world in which nothing changes costs at most 1.2 times as much, with 100 added, and
+# there is room for looks that cost more than is expected of them.
+FREE, SHARE = 20.0, 0.15
 
 
 def means_of(pulls: Ints, totals: Floats) -> Floats:
