@@ -129,7 +129,12 @@ class Writer:
         self.study._ledger.clock = None
 
     def forked(self) -> None:
-        child = os.fork()
+        # An interrupt within the hooks of a fork is lost, and Python says so: it comes afterwards.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+        try:
+            child = os.fork()
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
         if child:
             os.waitpid(child, 0)
             return
