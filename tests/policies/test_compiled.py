@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import uuid
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -29,9 +30,11 @@ from satisfice.policies.pairwise import gap_squared
 INSTANCE = sf.Instance([1, 2, 3], [0.5, 0.6, 0.7])
 
 
-def python(code: str, cache: Path, *, stdin: bool = False, extra: Path | None = None) -> str:
-    """The output of a new process."""
-    environment = os.environ | {"SATISFICE_CACHE": str(cache), "PYTHONDONTWRITEBYTECODE": "1"}
+def python(code: str, cache: Path | None, *, stdin: bool = False, extra: Path | None = None) -> str:
+    """The output of a new process, with a cache of its own or that of this one."""
+    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
+    if cache is not None:
+        environment["SATISFICE_CACHE"] = str(cache)
     if extra is not None:
         environment["PYTHONPATH"] = os.pathsep.join([str(extra), environment.get("PYTHONPATH", "")])
     command = [sys.executable] if stdin else [sys.executable, "-c", code]
@@ -155,7 +158,7 @@ def make(c):
         summary = "always the same arm"
         @staticmethod
         def decide(problem, state, t, rng):
-            return c, 1000
+            return c, PULLS
     return Constant
 
 result = sf.simulate(sf.Instance([1, 2, 3], [0.5, 0.6, 0.7]), sf.BestReward(0.1), [make(0), make(1), make(2)], 5)
@@ -165,11 +168,12 @@ print([int(r.pulls.argmax()) for r in result.values()])
 
 def test_rules_that_differ_in_their_closure_only(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
-    script.write_text(MAKE)
-    for _ in range(2):  # with a cold cache, and with a warm one
-        assert python(f"import runpy; runpy.run_path({str(script)!r})", tmp_path) == "[0, 1, 2]\n"
+    rules = MAKE.replace("PULLS", str(uuid.uuid4().int >> 68))  # that nobody has compiled before
+    script.write_text(rules)
+    for _ in range(2):  # they are compiled, and then loaded
+        assert python(f"import runpy; runpy.run_path({str(script)!r})", None) == "[0, 1, 2]\n"
     # Typed into standard input: there is no file to look at.
-    assert python(MAKE.replace("make(0), make(1), ", ""), tmp_path, stdin=True) == "[2]\n"
+    assert python(rules.replace("make(0), make(1), ", ""), None, stdin=True) == "[2]\n"
 
 
 def test_a_value_that_changes_within_a_process() -> None:
