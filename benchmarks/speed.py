@@ -1,6 +1,7 @@
 """Speed and memory of the simulator, against plain NumPy step loops of the same rules in the same run.
 
     python benchmarks/speed.py [--rounds 3] [--markdown FILE]
+    python benchmarks/speed.py --compiling
 
 MovieLens, alpha = 0.25 (reference arm: the paper's ell = 11; fixed threshold: 0.75 x the largest mean), T = 5,000,000,
 Bernoulli rewards, one process, compiled code loaded beforehand. Times are processor time, which a busy machine changes
@@ -10,16 +11,20 @@ stream, its state, 200 points of both curves.
 Every ratio stands beside its goal and the figure of the last release, from a file in this folder, so that a loss of
 speed is seen. Two ratios: to the plain loop of the same rule, and to that of UCB-CS, the usual step of an index policy.
 They differ for the elimination policies, whose plain loop is quick: most of its steps only repeat the winner.
+
+With --compiling: what the first run of each policy costs where nothing is compiled yet, and where all of it is.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from datetime import date
 from pathlib import Path
@@ -90,11 +95,42 @@ def processor() -> str:
     return f"{names[0]}, {len(names)} cores" if names else platform.processor()
 
 
+FIRST = """
+import os, time
+import satisfice as sf
+setting = {"best": sf.BestReward(0.25), "known": sf.ReferenceArm(10), "fixed": sf.FixedThreshold(0.58)}[SETTING]
+sf.simulate(sf.load_instance("movielens"), setting, POLICY, horizon=1_000, runs=1, workers=1)
+used = os.times()
+print(used.user + used.system)
+"""
+
+
+def compiling() -> None:
+    """Processor time of a process in which a policy is used for the first time, with an empty cache and a full one."""
+    print("| policy | processor time of a first run, s | the same, compiled before |\n|---|---|---|")
+    kinds = {type(BEST): "best", type(KNOWN): "known", type(FIXED): "fixed"}
+    for policy, setting in [*((policy, setting) for policy, setting, _, _ in CASES), ("glr", BEST)]:
+        chosen = f"POLICY, SETTING = {policy!r}, {kinds[type(setting)]!r}"
+        with tempfile.TemporaryDirectory() as folder:
+            times = [
+                subprocess.run(
+                    [sys.executable, "-c", chosen + FIRST],
+                    env=os.environ | {"SATISFICE_CACHE": folder}, check=True, capture_output=True, text=True,
+                ).stdout
+                for _ in range(2)
+            ]  # fmt: skip
+        print(f"| {policy} | {float(times[0]):.1f} | {float(times[1]):.1f} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--markdown", type=Path, help="also write the table to this file")
+    parser.add_argument("--compiling", action="store_true", help="what compiling costs, for each policy")
     chosen = parser.parse_args()
+    if chosen.compiling:
+        compiling()
+        return
     lines = [
         f"MovieLens, alpha = 0.25, T = {HORIZON:,}, one process; {processor()}, Python {platform.python_version()}, "
         f"{date.today().isoformat()}",
