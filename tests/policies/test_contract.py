@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
+import satisfice as sf
 from satisfice.policies import all_policies
-from satisfice.policies.contract import one_of
+from satisfice.policies.contract import make_problem, new_state, one_of
 
 
 def test_tests_leave_no_policy_behind() -> None:
@@ -34,3 +37,18 @@ def test_one_of_several() -> None:
     counts = np.bincount([one_of(7, rng) for _ in range(70_000)], minlength=7)
     # 10,000 each, standard deviation 93: 520 is 5.6 of them, error probability 2e-7.
     assert (abs(counts - 10_000) < 520).all()
+
+
+def test_a_rule_that_says_it_draws_nothing_draws_nothing() -> None:
+    calm = [cls for cls in all_policies().values() if not cls.draws]
+    assert sf.GLR in calm
+    setting = sf.BestReward(0.2)
+    for cls in calm:
+        policy = cls()
+        for pulls in ([0, 0, 0], [5, 0, 9], [40, 80, 300]):
+            problem = make_problem(policy, setting, [1.0, 2.0, 4.0], np.arange(3), horizon=1_000, bounded=True)
+            state = new_state(policy, 3)
+            cls.start(problem, state)
+            state.pulls[:], state.totals[:], state.squares[:] = pulls, np.array(pulls) / 2, np.array(pulls) / 2
+            arm, lease = cls.decide(problem, state, sum(pulls), cast(np.random.Generator, None))
+            assert 0 <= arm < 3 and lease > 0

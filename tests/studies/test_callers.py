@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import sqlite3
 import threading
@@ -15,10 +16,11 @@ from typing import Any
 import pytest
 
 import satisfice as sf
-from satisfice.errors import StorageBusy, StudyClosed, UnknownDecision
+from satisfice.errors import OutcomeUnknown, StorageBusy, StudyClosed, UnknownDecision
 from satisfice.studies import create_study, load_study
 from satisfice.studies.storages import hub
 from satisfice.studies.storages.base import Transaction
+from satisfice.studies.storages.requests import Relay, Request
 from satisfice.studies.storages.sql import AHEAD, SQLLedger
 from satisfice.studies.telling import LOOK_AFTER
 
@@ -68,6 +70,63 @@ def test_callers_share_what_was_taken_in_advance(study: sf.Study) -> None:
     log = study.log()
     assert sorted(log.filter(log["status"] == "told")["id"]) == sorted(made)
     assert not study.check().differences
+
+
+def test_whoever_wakes_wakes_the_next_one(path: Path) -> None:
+    study = create_study("s", ARMS, sf.BestReward(0.1), storage=f"sqlite:///{path}")
+    ledger = study._ledger
+    assert isinstance(ledger, SQLLedger)
+    relay, order = Relay(), list[int]()
+    requests = [Request(ledger, lambda tx: None, False) for _ in range(4)]
+    requests[2].claim()
+
+    def wait(place: int) -> None:
+        requests[place].wait(0.01 if place == 2 else 60.0, ledger.hub)
+        order.append(place)
+
+    with ThreadPoolExecutor(4) as pool:
+        waiting = [pool.submit(wait, place) for place in (0, 1, 3)]
+        gone = pool.submit(wait, 2)
+        assert isinstance(gone.exception(), OutcomeUnknown)  # it was begun, and there was no answer in time
+        relay.start(requests)
+        assert [future.result() for future in waiting] == [None] * 3
+    assert order == [0, 1, 3] and not relay
+    relay.wake()
+    assert all(request.finish() for request in requests[:2])  # more than once is as good as once
+
+
+@pytest.mark.parametrize("where", ["before it wakes the next", "while it wakes the next"])
+def test_a_caller_that_is_interrupted_as_it_wakes_holds_nobody_up(
+    path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """What an interrupt may do at the worst moment, to every third caller."""
+    study = create_study("s", ARMS, sf.BestReward(0.1), storage=f"sqlite:///{path}?timeout=20")
+    wake, finish, calls = Relay.wake, Request.finish, iter(range(10**9))
+
+    def interrupted(relay: Relay) -> None:
+        if threading.current_thread().name != "satisfice-writer" and next(calls) % 3 == 0:
+            if where == "while it wakes the next":
+                with contextlib.suppress(IndexError):
+                    finish(relay._done[0])
+            raise KeyboardInterrupt
+        wake(relay)
+
+    monkeypatch.setattr(Relay, "wake", interrupted)
+    hit = list[int]()
+
+    def call(number: int) -> None:
+        for _ in range(20):
+            try:
+                study.record("small", 1.0)
+            except KeyboardInterrupt:
+                hit.append(number)
+
+    began = time.monotonic()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(call, range(8)))
+    # Were anybody held up until somebody else calls, the last ones would wait for 20 seconds.
+    assert hit and time.monotonic() - began < 15.0
+    assert study.log().height == 160 and study.check().agrees
 
 
 def test_who_calls_alone_takes_nothing_in_advance(study: sf.Study) -> None:

@@ -95,6 +95,7 @@ class GLR(Policy):
     version = 4
     needs_horizon = False
     uses_squares = True
+    draws = False
     retired = ("patience", "growth")
 
     def __post_init__(self) -> None:

@@ -31,7 +31,8 @@ from satisfice.studies.records import Event, Reason
 from satisfice.studies.state import FORMAT, StudyState
 from satisfice.studies.waiting import Waiting
 
-OF_THE_LEASE = str(Reason.LEASE)  # as plain text: looking a member up costs more than choosing an arm
+# As plain text: looking a member up costs more than choosing an arm.
+OF_THE_LEASE, IN_THE_INTERIM = str(Reason.LEASE), str(Reason.INTERIM)
 # An arm without rewards is served in place of others so often at most.
 FEW = 8
 
@@ -256,10 +257,16 @@ class Machine(StudyState):
             return self.standin(exclude), Reason.STANDIN
         return arm, reason
 
-    def block(self, exclude: Collection[int] = ()) -> int:
-        """How many of the next decisions are surely pulls of the lease's arm."""
+    def block(self, exclude: Collection[int] = (), reason: str = OF_THE_LEASE) -> int:
+        """How many of the next decisions are surely of the same arm for this reason: pulls of the lease, or what the
+        rule would do while their rewards are outstanding."""
         lease = self.lease
-        count = 0 if exclude or self.resting or lease.arm < 0 else max(lease.pulls - lease.handed, 0)
+        if exclude or self.resting:
+            count = 0
+        elif reason == IN_THE_INTERIM:
+            count = self.waiting.alike
+        else:
+            count = 0 if lease.arm < 0 or reason != OF_THE_LEASE else max(lease.pulls - lease.handed, 0)
         return count if self.looking is None else max(min(count, self.looking.following - self.decisions), 0)
 
     def standin(self, exclude: Collection[int] = ()) -> int:

@@ -84,12 +84,12 @@ def serve(
     while len(served) < count:
         if part.lease_due and not machine.paused:
             tx.add_event(part.decide(now))
-        number, lease = machine.decisions + 1, part.lease
-        block = min(part.block(without), count - len(served), BLOCK) if own else 1
-        if block > 1 or own:
-            arm, reason = (lease.arm, Reason.LEASE) if block > 1 else part.choose(without)
-            terms = (lease.number, part.price(arm), now, whom.subject, whom.key, whom.session, 0.0, 1.0, segment)
-            rows = [Asked(number + i, arm, reason, *terms) for i in range(max(block, 1))]
+        number = machine.decisions + 1
+        if own:
+            arm, reason = part.choose(without)
+            block = max(min(part.block(without, reason), count - len(served), BLOCK), 1)
+            terms = arm, reason, part.lease.number, part.price(arm), now, whom.subject, whom.key, whom.session
+            rows = [made(Asked, (number + i, *terms, 0.0, 1.0, segment)) for i in range(block)]
         else:
             rows = [_guarded(tx, part, number, now, whom, without)]
         tx.add_decisions(rows)

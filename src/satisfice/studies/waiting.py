@@ -37,6 +37,8 @@ GUESS = 0.125
 # The first trial of an arm that rests comes after so many decisions.
 FIRST_TRIAL = 16
 LONGEST_GAP = 1_024
+# What a rule gets that draws no random numbers: to make a generator takes longer than most decisions.
+UNUSED = np.random.Generator(np.random.PCG64(0))
 
 
 class Waiting:
@@ -172,6 +174,12 @@ class Waiting:
             self.fresh = self.guess[1]
         return self.guess[0], Reason.INTERIM
 
+    @property
+    def alike(self) -> int:
+        """How many decisions in a row surely go on with what the rule would do."""
+        lost = self.answered >= 8 and 2 * self.answered >= self.later
+        return 1 if lost or self.guess is None else self.guess[1]
+
     def _lost(self) -> int | None:
         """The arm whose rewards are lost and must be made up for."""
         machine, lease = self.machine, self.machine.lease
@@ -212,7 +220,7 @@ class Waiting:
             expected.ints[:], expected.floats[:] = machine.ints, machine.floats
         else:
             policy.start(machine.problem, expected)
-        rng = np.random.Generator(np.random.PCG64(machine.decisions))
+        rng = np.random.Generator(np.random.PCG64(machine.decisions)) if policy.draws else UNUSED
         rank, wanted = decide(policy, machine.problem, expected, machine.t + outstanding, rng)
         if rank == SWEEP:
             rank = pulls.index(min(pulls))

@@ -24,7 +24,7 @@ from satisfice.errors import OutcomeUnknown, SatisficeError, StorageBusy, Storag
 from satisfice.studies.storages.books import Shelf
 from satisfice.studies.storages.database import FORK_LOCK, Database, SQLite
 from satisfice.studies.storages.links import Link, leave_queues, make_link, queue_file
-from satisfice.studies.storages.requests import Request
+from satisfice.studies.storages.requests import Relay, Request
 
 if TYPE_CHECKING:
     from satisfice.studies.storages.sql import SQLLedger
@@ -39,6 +39,8 @@ WRITERS, READERS = 4, 3
 TOGETHER = 512
 # A thread without work ends after so many seconds, and looks after what was taken in advance this often.
 IDLE, TICK = 10.0, 0.5
+# Who waits longer than so many seconds for another caller to be woken is woken by the thread.
+SLOW = 0.005
 # A transaction is tried again so often when another process was faster.
 TRIES = 50
 
@@ -52,6 +54,7 @@ class Writer:
     def __init__(self, hub: Hub) -> None:
         self.hub = hub
         self.queue: SimpleQueue[Request | None] = SimpleQueue()
+        self.relay = Relay()
         self.link: Link | None = None
         self.gate = threading.Lock()  # held during a transaction
         self._guard = threading.Lock()
@@ -72,8 +75,11 @@ class Writer:
                 self.hub.tidy(self)
                 tidied = time.monotonic()
             try:
-                first = self.queue.get(timeout=TICK)
+                first = self.queue.get(timeout=SLOW if self.relay else TICK)
             except Empty:
+                if self.relay:  # somebody who was woken does not get on, or was hit by an interrupt
+                    self.relay.wake_all()
+                    continue
                 idle += TICK
                 if idle >= IDLE:
                     with self._guard:
@@ -103,9 +109,7 @@ class Writer:
                 if request.mine:
                     request.result = request.error = None
                     self._answer([request])
-        for request in requests:
-            if request.mine:
-                request.finish()
+        self.relay.start(request for request in requests if request.mine)
 
     def _answer(self, requests: list[Request]) -> bool:
         """All requests in one transaction, or an error for each; False if they must be done one by one."""
