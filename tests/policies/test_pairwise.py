@@ -12,7 +12,7 @@ from satisfice.errors import InvalidPolicy
 from satisfice.policies import get_policy
 from satisfice.policies.bai import NOBODY, identify
 from satisfice.policies.contract import Problem, State, arrange, make_problem, new_state
-from satisfice.policies.pairwise import EPISODE, OMEGA, WINNER, beta, compare, is_open, tau
+from satisfice.policies.pairwise import beta, compare, is_open, rounds_of, tau
 
 RNG = np.random.default_rng(0)
 
@@ -57,7 +57,7 @@ def test_a_candidate_wins_when_it_clears_both_buffers() -> None:
     # beta = 0.4967. The candidate must exceed 0.5 (0 + 0.4967) + 0.4967 = 0.745 for mean_ell = 0: 11 of 14 is 0.786.
     state.totals[:] = [11, 0]
     assert compare(problem, state, 1, 0) == (0, 1000)
-    assert state.ints[WINNER] == 0
+    assert rounds_of(state).stage[0].winner == 0
 
 
 def test_a_candidate_just_short_of_it_goes_one_round_further() -> None:
@@ -66,27 +66,27 @@ def test_a_candidate_just_short_of_it_goes_one_round_further() -> None:
     state.totals[:] = [10, 0]  # 10 of 14 is 0.714 < 0.745
     # Round 1 asks for 45 pulls; 14 are there.
     assert compare(problem, state, 1, 0) == (0, 31)
-    assert state.ints[OMEGA] == 1 and state.ints[OMEGA + 1] == 1
+    assert rounds_of(state).omega[0] == 1 and rounds_of(state).omega[1] == 1
 
 
 def test_a_candidate_is_out_when_the_reference_clears_both_buffers() -> None:
     problem, state = setup("pe", sf.ReferenceArm(2, alpha=0.0), [1.0, 1.5, 2.0], 1000)
-    state.ints[OMEGA], state.ints[OMEGA + 2] = 1, 1
+    rounds_of(state).omega[0], rounds_of(state).omega[2] = 1, 1
     state.pulls[:] = [45, 0, 45]
     # beta = 0.2477: out when mean_i + 0.2477 < mean_ell - 0.2477, that is when mean_ell - mean_i > 0.4954.
     state.totals[:] = [0, 0, 22]  # 22 / 45 = 0.489: not yet
     assert compare(problem, state, 2, 0) == (0, 133 - 45)
     problem, state = setup("pe", sf.ReferenceArm(2, alpha=0.0), [1.0, 1.5, 2.0], 1000)
-    state.ints[OMEGA], state.ints[OMEGA + 2] = 1, 1
+    rounds_of(state).omega[0], rounds_of(state).omega[2] = 1, 1
     state.pulls[:] = [45, 0, 45]
     state.totals[:] = [0, 0, 23]  # 23 / 45 = 0.511: out; the next candidate is sampled at once
     assert compare(problem, state, 2, 0) == (1, 1)
-    assert state.ints[EPISODE] == 1
+    assert rounds_of(state).stage[0].episode == 1
 
 
 def test_the_reference_arm_is_played_when_nobody_wins() -> None:
     problem, state = setup("pe", sf.ReferenceArm(1), [1.0, 2.0], 1000)
-    state.ints[EPISODE] = 1
+    rounds_of(state).stage[0].episode = 1
     assert compare(problem, state, 1, 0) == (1, 1000)
 
 
@@ -95,11 +95,11 @@ def test_kappa_lets_the_reference_arm_use_its_own_round() -> None:
     # beta_ell = sqrt(4.1352 / 266) = 0.1247. With alpha = 0 the candidate wins above mean_ell + 0.1247 + 0.4967.
     for kappa, wins in ((0, False), (1, False), (2, True), (5, True)):
         problem, state = setup(f"asymmetric-pe(kappa={kappa})", sf.ReferenceArm(1), [1.0, 2.0], 1000)
-        state.ints[OMEGA + 1] = 2
+        rounds_of(state).omega[1] = 2
         state.pulls[:] = [14, 133]
         state.totals[:] = [9, 0]  # 0.643 > 0.6214, but below 0.4967 + 0.2477 (kappa 1) and 2 * 0.4967 (kappa 0)
         arm, pulls = compare(problem, state, 1, kappa)
-        assert (state.ints[WINNER] == 0) == wins
+        assert (rounds_of(state).stage[0].winner == 0) == wins
         assert (arm, pulls) == ((0, 1000) if wins else (0, 31))
 
 
@@ -110,7 +110,7 @@ def test_without_a_round_left_the_means_decide() -> None:
     # Round 5 of T = 1000 does not exist: 0.4 >= 0.5 * 0.8 wins, 0.39 does not.
     for total, answer in ((40, (0, 1000)), (39, (1, 1))):
         problem, state = setup("pe", sf.ReferenceArm(1, alpha=0.5), [1.0, 2.0], 1000)
-        state.ints[OMEGA], state.ints[OMEGA + 1] = 5, 5
+        rounds_of(state).omega[0], rounds_of(state).omega[1] = 5, 5
         state.pulls[:] = 100
         state.totals[:] = [total, 80]
         assert compare(problem, state, 1, 0) == answer
@@ -118,39 +118,39 @@ def test_without_a_round_left_the_means_decide() -> None:
 
 def test_bai_keeps_the_arms_within_two_buffers_of_the_best() -> None:
     problem, state = setup("pe-cs", sf.BestReward(0.1), [1.0, 2.0, 3.0], 1000)
-    active = OMEGA + 3
+    rounds = rounds_of(state)
     for k in range(3):
-        assert identify(problem, state, active, RNG) == (k, 14)
+        assert identify(problem, state, RNG) == (k, 14)
         state.pulls[k] = 14
-    state.ints[OMEGA : OMEGA + 3] = 1
+    rounds_of(state).omega[:] = 1
     state.pulls[:] = 45
     # Round 1, beta = 0.24769: arms stay with mean >= best - 0.49538. With 40 of 45 (0.8889) that is 0.3935: 18 of 45
     # (0.4) stays, 17 of 45 (0.378) goes.
     state.totals[:] = [17, 18, 40]
-    arm, pulls = identify(problem, state, active, RNG)
+    arm, pulls = identify(problem, state, RNG)
     assert pulls == 1 and arm in (1, 2)
-    assert state.ints[active : active + 3].tolist() == [0, 1, 1]
-    assert state.ints[OMEGA : OMEGA + 3].tolist() == [1, 2, 2]  # the one that is out keeps its round
+    assert rounds.active.tolist() == [0, 1, 1]
+    assert rounds_of(state).omega.tolist() == [1, 2, 2]  # the one that is out keeps its round
 
 
 def test_bai_does_not_raise_the_round_of_the_last_arm() -> None:
     problem, state = setup("pe-cs", sf.BestReward(0.1), [1.0, 2.0], 1000)
-    state.ints[OMEGA : OMEGA + 2] = 1
+    rounds_of(state).omega[:] = 1
     state.pulls[:] = 45
     state.totals[:] = [10, 40]
-    assert identify(problem, state, OMEGA + 2, RNG) == NOBODY
-    assert state.ints[OMEGA : OMEGA + 2].tolist() == [1, 1]
-    assert state.ints[OMEGA + 2 :].tolist() == [0, 1]
+    assert identify(problem, state, RNG) == NOBODY
+    assert rounds_of(state).omega.tolist() == [1, 1]
+    assert rounds_of(state).active.tolist() == [0, 1]
 
 
 def test_bai_ends_with_the_largest_mean_when_no_round_is_left() -> None:
     problem, state = setup("pe-cs(kappa=5)", sf.BestReward(0.1), [1.0, 2.0, 3.0], 1000)
-    state.ints[OMEGA : OMEGA + 3] = 5
+    rounds_of(state).omega[:] = 5
     state.pulls[:] = 355
     state.totals[:] = [100, 101, 101]
-    assert identify(problem, state, OMEGA + 3, RNG) == NOBODY
-    assert state.ints[OMEGA + 3 :].tolist() == [0, 1, 0]
-    assert state.ints[OMEGA + 1] == 4  # the round that was sampled
+    assert identify(problem, state, RNG) == NOBODY
+    assert rounds_of(state).active.tolist() == [0, 1, 0]
+    assert rounds_of(state).omega[1] == 4  # the round that was sampled
 
 
 def test_pe_cs_plays_the_best_arm_when_it_is_the_cheapest() -> None:

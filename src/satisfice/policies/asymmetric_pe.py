@@ -9,7 +9,7 @@ import numpy as np
 from satisfice.errors import InvalidPolicy
 from satisfice.policies.compiled import inline, uncounted
 from satisfice.policies.contract import Lease, Policy, Problem, State
-from satisfice.policies.pairwise import OMEGA, WINNER, compare
+from satisfice.policies.pairwise import STAGE_SIZE, compare, rounds_of
 from satisfice.problem import ReferenceArm
 
 
@@ -40,12 +40,12 @@ class AsymmetricPE(Policy):
         check_kappa(self.id, self.kappa)
 
     def memory(self, arms: int) -> tuple[int, int]:
-        return OMEGA + arms, 0
+        return STAGE_SIZE + arms, 0
 
     @staticmethod
     @uncounted
     def start(problem: Problem, state: State) -> None:
-        state.ints[WINNER] = -1
+        rounds_of(state).stage[0].winner = -1
 
     @staticmethod
     @uncounted

@@ -8,12 +8,42 @@ then compared with a buffer of `beta = sqrt(log(T 4^-omega) / (2 tau))` on each 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from satisfice.arrays import record
 from satisfice.policies.compiled import inline
 from satisfice.policies.contract import Lease, Problem, State, mean
 
-# Where the piece keeps its integers: the episode, the winner (-1: none yet), then omega of every arm.
-EPISODE, WINNER, OMEGA = 0, 1, 2
+Ints = NDArray[np.int64]
+
+
+class Stage:
+    """How far the elimination is: a record in `state.ints`."""
+
+    episode: int  # the candidate that meets the reference arm
+    winner: int  # -1: none yet
+
+
+STAGE = record(Stage)
+STAGE_SIZE = len(STAGE)
+
+
+class Rounds(NamedTuple):
+    """What the piece remembers: views of `state.ints`."""
+
+    stage: Sequence[Stage]  # (1,): tuples of compiled code hold no records
+    omega: Ints  # (arms,) the round of every arm
+    active: Ints  # (arms,) 1 for those that are left in the identification of the best one; (0,) where there is none
+
+
+def rounds_of(state: State) -> Rounds:
+    """What the piece remembers in `state`."""
+    ints, end = state.ints, STAGE_SIZE + len(state.pulls)
+    return Rounds(ints[:STAGE_SIZE].view(STAGE), ints[STAGE_SIZE:end], ints[end:])
 
 
 def gap_squared(omega: int) -> float:
@@ -44,35 +74,36 @@ def compare(problem: Problem, state: State, ell: int, kappa: int) -> Lease:
     This is `Asymmetric_PE()`; with `kappa` = 0 it is `PE()`, since `omega_ell >= omega_i` always. Where a
     round that does not exist would be opened, the pair is decided by the empirical means.
     """
-    ints = state.ints
-    while ints[WINNER] < 0:
-        i = ints[EPISODE]
+    rounds = rounds_of(state)
+    stage, omega = rounds.stage[0], rounds.omega
+    while stage.winner < 0:
+        i = stage.episode
         if i == ell:
-            ints[WINNER] = ell
+            stage.winner = ell
             break
-        omega_i = ints[OMEGA + i]
+        omega_i = omega[i]
         scale = 1.0 - problem.alpha
         if not is_open(problem.horizon, omega_i):
             if mean(state, i) >= scale * mean(state, ell):
-                ints[WINNER] = i
+                stage.winner = i
                 break
-            ints[EPISODE] = i + 1
+            stage.episode = i + 1
             return i + 1, 1
         missing = tau(problem.horizon, omega_i) - state.pulls[i]
         if missing > 0:
             return i, missing
-        omega_ell = min(omega_i + kappa, ints[OMEGA + ell])
+        omega_ell = min(omega_i + kappa, omega[ell])
         missing = tau(problem.horizon, omega_ell) - state.pulls[ell]
         if missing > 0:
             return ell, missing
         beta_i, beta_ell = beta(problem.horizon, omega_i), beta(problem.horizon, omega_ell)
         if scale * (mean(state, ell) + beta_ell) < mean(state, i) - beta_i:
-            ints[WINNER] = i
+            stage.winner = i
         elif mean(state, i) + beta_i < scale * (mean(state, ell) - beta_ell):
-            ints[EPISODE] = i + 1
+            stage.episode = i + 1
             return i + 1, 1  # the paper samples the next candidate at once, whatever it has
         else:
-            ints[OMEGA + i] = omega_i + 1
+            omega[i] = omega_i + 1
             if is_open(problem.horizon, omega_i + 1):
-                ints[OMEGA + ell] = max(omega_i + 1, ints[OMEGA + ell])
-    return ints[WINNER], max(problem.horizon, 1)
+                omega[ell] = max(omega_i + 1, omega[ell])
+    return stage.winner, max(problem.horizon, 1)

@@ -10,7 +10,7 @@ from satisfice.policies.asymmetric_pe import check_kappa
 from satisfice.policies.bai import identify
 from satisfice.policies.compiled import inline, uncounted
 from satisfice.policies.contract import Lease, Policy, Problem, State
-from satisfice.policies.pairwise import OMEGA, WINNER, compare
+from satisfice.policies.pairwise import STAGE_SIZE, compare, rounds_of
 from satisfice.problem import BestReward
 
 
@@ -46,23 +46,23 @@ class PECS(Policy):
         check_kappa(self.id, self.kappa)
 
     def memory(self, arms: int) -> tuple[int, int]:
-        return OMEGA + 2 * arms, 0
+        return STAGE_SIZE + 2 * arms, 0
 
     @staticmethod
     @uncounted
     def start(problem: Problem, state: State) -> None:
-        state.ints[WINNER] = -1
-        state.ints[OMEGA + len(problem.costs) :] = 1
+        rounds = rounds_of(state)
+        rounds.stage[0].winner = -1
+        rounds.active[:] = 1
 
     @staticmethod
     @uncounted
     @inline
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
-        active = OMEGA + len(problem.costs)
-        arm, pulls = identify(problem, state, active, rng)
+        arm, pulls = identify(problem, state, rng)
         if pulls > 0:
             return arm, pulls
-        ell = 0
-        while state.ints[active + ell] == 0:
+        ell, active = 0, rounds_of(state).active
+        while active[ell] == 0:
             ell += 1
         return compare(problem, state, ell, int(problem.params.kappa))

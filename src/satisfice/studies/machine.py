@@ -15,7 +15,7 @@ an older one did.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Self
 
 import numpy as np
@@ -287,14 +287,7 @@ class Machine(StudyState):
             if self.whole is not self and self.whole.t:
                 return self.whole.standin(exclude)  # a segment of which nothing is known is as its kin
             return min(allowed, key=lambda i: self.arms[i].asked)
-        setting = self.config.scaled_setting
-        if setting.reference is not None:
-            floor = (1.0 - setting.alpha) * self._cautious(self.order[-1])
-        elif not math.isnan(setting.mu0):
-            floor = setting.mu0
-        else:
-            tried = [i for i in self.order if self.arms[i].seen]
-            floor = (1.0 - setting.alpha) * max(self._cautious(i) for i in tried)
+        floor = self._floor(self._cautious, [i for i in self.order if self.arms[i].seen])
         for i in known:
             if self.arms[i].mean >= floor:
                 return i
@@ -317,13 +310,9 @@ class Machine(StudyState):
 
     def _followed(self) -> int:
         """The arm that would win now by the rewards of a segment and what it borrows from the others."""
-        state, setting = self.state, self.config.scaled_setting
+        state = self.state
         means = (state.totals + 1.0) / (state.pulls + 2)
-        floor = setting.mu0
-        if math.isnan(floor):
-            top = means[-1] if setting.reference is not None else means.max()
-            floor = (1.0 - setting.alpha) * top
-        good = np.flatnonzero(means >= floor)
+        good = np.flatnonzero(means >= self._floor(lambda i: float(means[self.rank[i]]), self.order))
         return self.order[int(good[0]) if good.size else int(means.argmax())]
 
     def _cautious(self, arm: int) -> float:
@@ -332,13 +321,16 @@ class Machine(StudyState):
 
     def threshold(self) -> float:
         """The threshold on [0, 1] by the means so far; nan when nothing is known."""
+        return self._floor(lambda i: self.arms[i].mean, [i for i in self.judged if self.arms[i].seen])
+
+    def _floor(self, mean: Callable[[int], float], among: Collection[int]) -> float:
+        """The threshold on [0, 1] by the means of these arms; nan where there are none."""
         setting = self.config.scaled_setting
-        if setting.reference is not None:
-            return (1.0 - setting.alpha) * self.arms[self.order[-1]].mean
         if not math.isnan(setting.mu0):
             return setting.mu0
-        means = [self.arms[i].mean for i in self.judged if self.arms[i].seen]
-        return (1.0 - setting.alpha) * max(means) if means else math.nan
+        if setting.reference is not None:
+            among = self.order[-1:]
+        return (1.0 - setting.alpha) * max(map(mean, among), default=math.nan)
 
 
 def _since(arm: Arm) -> tuple[int, int]:

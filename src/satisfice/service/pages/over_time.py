@@ -90,15 +90,11 @@ class Table:
     def threshold(self) -> Floats:
         """The threshold by the means of each time."""
         config = self.machine.config
-        setting, scaled = config.setting, _over(self.total, self.pulls)
-        if not np.isnan(setting.mu0):
-            return np.full(len(self.points), setting.mu0)
-        if setting.reference is not None:
-            top = scaled[self.machine.index(setting.reference)]
-        else:
-            active = scaled[self.machine.active]
-            top = np.where(np.isnan(active).all(axis=0), np.nan, np.nanmax(np.nan_to_num(active, nan=-1.0), axis=0))
-        return np.asarray(config.offset + (config.high - config.offset) * (1.0 - setting.alpha) * top)
+        active = self.machine.active
+        means = _over(self.total, self.pulls)[active].T
+        names = [self.machine.arms[i].name for i in active]
+        bars = config.scaled_setting.thresholds(np.where(np.isnan(means), -np.inf, means), names)
+        return np.asarray(config.offset + (config.high - config.offset) * np.where(np.isinf(bars), np.nan, bars))
 
     def charts(self, status: Status) -> list[Chart]:
         """The lines of the page."""
