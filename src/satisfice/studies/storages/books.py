@@ -14,6 +14,8 @@ from satisfice.studies.records import Asked, Entry, Event, made
 if TYPE_CHECKING:
     from satisfice.studies.storages.sql import SQLLedger
 
+Rows = Sequence[tuple[Any, ...]]
+
 # So many rows are caught up at most, instead of beginning with the last snapshot.
 LONG = 10_000
 # The states of so many studies are kept for readers, and each only while so few entries must be told apart one by one.
@@ -39,6 +41,16 @@ class Behind(Diverged):
     """So much has come since that a snapshot is nearer."""
 
 
+class Tail(NamedTuple):
+    """The rows that `statements.tail` reads, statement by statement: what has come since, and the last before it."""
+
+    events: Rows
+    decisions: Rows  # or the first and the last alone, where there are groups
+    entries: Rows
+    firsts: Rows = ()  # first rewards, where they are no part of the entries
+    groups: Rows | None = None  # how many decisions there are of each kind
+
+
 class Books:
     """A state that was read from the log, and how far.
 
@@ -56,12 +68,11 @@ class Books:
         if entry > self.since:
             self.since, self.counted = entry, {entry, *(number for number in self.counted if number > entry)}
 
-    def catch_up(self, tails: Sequence[list[tuple[Any, ...]]], *, locked: bool = True, most: int | None = None) -> int:
+    def catch_up(self, tails: Sequence[Rows], *, locked: bool = True, most: int | None = None) -> int:
         """Count what has come since; answers with the number of decisions among it. Raises `Diverged`, and `Behind` if
         there is more than `most` of anything."""
         machine, seen = self.machine, self.seen
-        events, decisions, entries, *rest = tails
-        firsts, groups = rest[0] if rest else [], rest[1] if len(rest) > 1 else None
+        events, decisions, entries, firsts, groups = Tail(*tails)
         count = sum(group[-1] for group in groups or ())
         if most is not None and max(count, *map(len, tails)) > most:
             raise Behind
@@ -109,9 +120,9 @@ class Books:
         self.seen = Seen(last, seq_token, decision_token, entry_token)
         return count
 
-    def _enter_in_order(self, firsts: list[tuple[Any, ...]], others: list[tuple[Any, ...]]) -> None:
+    def _enter_in_order(self, firsts: Rows, others: Rows) -> None:
         first = len(firsts[0])  # so short is none of the others
-        for row in sorted(firsts + others, key=NUMBER):
+        for row in sorted([*firsts, *others], key=NUMBER):
             if len(row) == first:
                 self.machine.enter_each((row,))
             else:
@@ -141,7 +152,7 @@ class Shelf:
                 del self._books[next(iter(self._books))]
 
 
-def _recognised(rows: list[tuple[Any, ...]], token: str | None, place: int, column: int) -> str | None:
+def _recognised(rows: Rows, token: str | None, place: int, column: int) -> str | None:
     """The token of the last row. The row that was read last must be there as it was."""
     if token is not None and (not rows or rows[0][column] != place or rows[0][-1] != token):
         raise Diverged
