@@ -23,9 +23,10 @@ from satisfice.errors import InvalidPolicy
 from satisfice.policies import get_policy
 from satisfice.policies.cache import _hold, cache_dir, private
 from satisfice.policies.compiled import compile_native, dispatcher, link, uncounted
-from satisfice.policies.contract import Policy, Problem, State, registered, registry
+from satisfice.policies.contract import Policy, Problem, State, make_problem, new_state, registered, registry
 from satisfice.policies.fingerprint import fingerprint
 from satisfice.policies.pairwise import gap_squared
+from satisfice.studies.deciding import one_decision
 
 INSTANCE = sf.Instance([1, 2, 3], [0.5, 0.6, 0.7])
 
@@ -633,3 +634,46 @@ def test_references_are_counted_only_where_an_array_may_be_made() -> None:
         made = dispatcher(engine, rule=chosen)
         assert made.targetoptions["_nrt"] is counted and made(numbers) == 2.0
         assert bool(link(engine, rule=chosen).__dict__) is not counted
+
+
+VIEWS = """
+from typing import NamedTuple
+import numpy as np
+from satisfice.policies.compiled import dispatcher, uncounted
+
+class Halves(NamedTuple):
+    left: np.ndarray
+    right: np.ndarray
+
+def halves(numbers): return Halves(numbers[:2], numbers[2:])
+
+def rule(a, b, c): raise NotImplementedError
+
+@uncounted
+def by_halves(a, b, c): return halves(a).right[0] + halves(b).right[0] + halves(c).right[0]
+
+def engine(a, b, c): return np.zeros(3)[0] + rule(a, b, c)
+
+made = dispatcher(engine, rule=by_halves)
+for _ in range(2_000):
+    assert made(*np.arange(12.0).reshape(3, 4)) == 18.0
+"""
+
+
+def test_views_are_counted_where_whoever_is_given_them_counts() -> None:
+    python(VIEWS, None)  # an array that is let go of twice ends the process
+
+
+def test_a_generator_that_is_handed_over_for_every_decision_is_let_go_of() -> None:
+    policy = get_policy("ts-cs")
+    problem = make_problem(policy, sf.BestReward(0.1), INSTANCE.costs, np.arange(3), 1000, True)
+    state = new_state(policy, 3)
+    for k in range(3):
+        state.pulls[k], state.totals[k] = 4, 2
+    rng = np.random.default_rng(0)
+    rule = compile_native(one_decision, decide=policy.decide)
+    rule(problem, state, 12, rng)
+    before = sys.getrefcount(rng)
+    for _ in range(100):
+        rule(problem, state, 12, rng)
+    assert sys.getrefcount(rng) == before

@@ -63,8 +63,11 @@ def inline(function: F) -> F:
 def uncounted(function: F) -> F:
     """Mark a function that makes no arrays, nor does any function that it calls: views of those it is given at most.
 
-    Nobody then has to count the references to its arrays, which is half the time of a short decision: it, and what it
-    calls, are compiled without. An engine that is linked to rules is, too, where it and they are so marked.
+    Where Python calls it, nobody then has to count the references to its arrays, which is half the time of a short
+    decision: it, and all that it calls, are compiled without. An engine that is linked to rules is, too, where it and
+    they are so marked. What is called by code that counts, counts: else that would let go of views that nobody holds.
+    Nor does anybody let go of a generator that Python hands over, 64 bytes for each call: so this is for calls that
+    make many decisions.
     """
     function.__dict__[UNCOUNTED] = True
     return function
@@ -148,7 +151,7 @@ def _dispatcher(
     function = _plain(called)
     given = {} if called is function else _options(called)
     bare, lasting = fingerprint(function, names)
-    plainly = plainly or _makes_no_arrays(function, names)
+    plainly = plainly or (outer and _makes_no_arrays(function, names))
     key = bare + ("o" if outer else "m" if merged else "i") + ("u" if plainly else "")
     if given:
         key += hashlib.sha256(repr(sorted(given.items())).encode()).hexdigest()[:8]

@@ -30,6 +30,8 @@ UNCOUNTED = "satisfice_uncounted"
 # What takes the name of an attribute as a value, which may come from anywhere.
 BY_VALUE = frozenset({"getattr", "hasattr"})
 MISSING = object()
+# Counted up when the same functions become other code: what older releases kept on disk is not taken.
+MANNER = 2
 # Fingerprints are remembered, of so many functions.
 MOST = 1000
 _sums: dict[tuple[object, ...], _Sum] = {}
@@ -128,7 +130,7 @@ class _Sum:
         self.changeable = False  # whether a value may change and yet be the same object
         from numba import __version__
 
-        self.add("made by", sys.version, np.__version__, __version__)
+        self.add("made by", sys.version, np.__version__, __version__, str(MANNER))
 
     def stale(self) -> bool:
         """Whether anything that was read may be another thing by now."""

@@ -43,12 +43,18 @@ def checked(policy: type[Policy], arm: int, pulls: int, problem: Problem, t: int
     return int(arm), int(pulls)
 
 
+def one_decision(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
+    """Is linked to a rule, and counts references, whatever the rule does: Python hands it a generator many times."""
+    lease: Lease = decide(problem, state, t, rng)  # type: ignore[call-arg]
+    return lease
+
+
 def compile_rule(policy: type[Policy], problem: Problem, state: State) -> None:
     """Compile the rule of a policy (from the cache on disk if it is there) and use it from now on."""
     from satisfice.policies.compiled import compile_native
 
     try:
-        rule = compile_native(policy.decide)
+        rule = compile_native(one_decision, decide=policy.decide)
         trial = State(
             state.pulls.copy(), state.totals.copy(), state.squares.copy(), state.ints.copy(), state.floats.copy()
         )
