@@ -225,7 +225,7 @@ def _state(evidence: Evidence, setting: Setting, choice: int, sure: float, confi
     low, high = evidence.limits
     scaled = evidence.scaled()
     # A threshold that is a share of a mean is one on [0, 1] only if the scale begins at 0.
-    if low == 0.0 or setting.kind == "fixed":
+    if low == 0.0 or setting.fixed:
         mu0 = (setting.mu0 - low) / (high - low)
         reference = -1 if setting.reference is None else len(order) - 1
         case = proofs.make_case(

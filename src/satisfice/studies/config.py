@@ -77,7 +77,7 @@ class Config:
     @cached_property
     def scaled_setting(self) -> Setting:
         """The setting for rewards on [0, 1]."""
-        return self.setting if math.isnan(self.setting.mu0) else FixedThreshold(self.scale(self.setting.mu0))
+        return FixedThreshold(self.scale(self.setting.mu0)) if self.setting.fixed else self.setting
 
     def to_dict(self) -> dict[str, object]:
         """Plain data that `from_dict` reads back."""

@@ -91,14 +91,11 @@ class Evidence:
     def _level(self, born: int) -> float:
         """The nats that a comparison needs of an arm that was born then with one that came before it."""
         first, setting = len(self.machine.config.arms), self.machine.config.setting
-        alone = setting.reference is not None or not math.isnan(setting.mu0)
+        reference, fixed = setting.reference is not None, setting.fixed
+        count = proofs.comparisons(first, reference, fixed)
         if born:
-            comparisons = 1 if alone else first + born - 1
-        elif not math.isnan(setting.mu0):
-            comparisons = first
-        else:
-            comparisons = first - 1 if alone else first * (first - 1) // 2
-        return math.log(max(comparisons, 1) / (self.delta * share_of(born)))
+            count = 1 if reference or fixed else first + born - 1
+        return math.log(max(count, 1) / (self.delta * share_of(born)))
 
     def allowed(self, arm: int) -> float:
         """The probability with which the interval of an arm (an index of the study) may ever miss."""

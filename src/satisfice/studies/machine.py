@@ -326,7 +326,7 @@ class Machine(StudyState):
     def _floor(self, mean: Callable[[int], float], among: Collection[int]) -> float:
         """The threshold on [0, 1] by the means of these arms; nan where there are none."""
         setting = self.config.scaled_setting
-        if not math.isnan(setting.mu0):
+        if setting.fixed:
             return setting.mu0
         if setting.reference is not None:
             among = self.order[-1:]

@@ -347,7 +347,7 @@ def _sentence(
             f"{config.unscale(arm.mean):.3g}."
         )
     saving = _saving(machine, leader)
-    what = "good enough" if math.isnan(config.setting.mu0) else f"good enough (at least {threshold:g})"
+    what = f"good enough (at least {threshold:g})" if config.setting.fixed else "good enough"
     if state == "certified":
         return f"'{arm.name}' is the cheapest arm that is {what}: {_percent(sure)} sure, {after}.{saving}"
     if none is not None:
