@@ -24,7 +24,8 @@ from satisfice.errors import Hint, InvalidData, InvalidSetting
 from satisfice.instances.costs import priced
 from satisfice.instances.doubt import optimal_of
 from satisfice.instances.sources import PandasFrame, columns_of
-from satisfice.instances.tally import MAX_BAD, DataWarning
+from satisfice.instances.tally import DataWarning
+from satisfice.limits import MAX_BAD
 from satisfice.policies.contract import arrange
 from satisfice.problem import TOLERANCE, BestReward, Floats, Setting
 from satisfice.words import is_number

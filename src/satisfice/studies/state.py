@@ -15,7 +15,7 @@ from typing import Any, Self, cast
 from satisfice.studies.config import Config
 from satisfice.studies.counts import Arm, Group, Progress, fields_of, units
 from satisfice.studies.happening import StudyEvents
-from satisfice.studies.records import Asked, Entry, Outcome, Reason, Row, in_control, made
+from satisfice.studies.records import OWN_CHOICE, Asked, Entry, Outcome, Reason, Row, in_control, made
 from satisfice.studies.watching import notes_of, restore
 
 # The format of `StudyState.to_dict`.
@@ -318,7 +318,7 @@ class StudyState(StudyEvents):
 
 def _asked(row: tuple[Any, ...]) -> Asked:
     """A decision of which no more than this counts: id, arm, reason, lease and cost."""
-    return made(Asked, (*row[:5], 0.0, None, None, None, 0.0, 1.0, 0))
+    return made(Asked, (*row[:5], 0.0, None, None, None, *OWN_CHOICE))
 
 
 def _nothing(outcome: str, counted: int | None) -> int:
