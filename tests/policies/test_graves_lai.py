@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 import satisfice as sf
 from satisfice.covering import cheapest, hardest
 from satisfice.policies.contract import Problem, State, arrange, make_problem, new_state
-from satisfice.policies.graves_lai import FIRST, asked, buy, rates, right_arm, support, together
+from satisfice.policies.graves_lai import FIRST, asked, buy, rates, support, together
+from satisfice.policies.leader import right_arm
 from satisfice.statistics import kl
 
 Floats = NDArray[np.float64]

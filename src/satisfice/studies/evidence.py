@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from satisfice import between, proofs
-from satisfice.statistics import interval
-from satisfice.studies.counts import UNIT, UNITS, share_of
+from satisfice.statistics import interval, share_of
+from satisfice.studies.counts import UNIT, UNITS
 from satisfice.studies.facts import CERTIFIED, NONE, REFUTED, Fact, read_facts
 from satisfice.studies.machine import Machine
 

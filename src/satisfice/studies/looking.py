@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from satisfice.policies.contract import Problem
-from satisfice.policies.looks import NEVER, Floats, gaps_of, goal_of, goes_on, leader_of, means_of, price_of
+from satisfice.policies.leader import leader_of
+from satisfice.policies.looks import NEVER, Floats, gaps_of, goal_of, goes_on, means_of, price_of
 from satisfice.studies.counts import UNIT
 
 if TYPE_CHECKING:
