@@ -112,7 +112,7 @@ class Source(NamedTuple):
     streams: Words  # (runs, 4) the state of the generator at the beginning of every run
     rng: np.random.Generator
     words: Words  # (4,) the state of `rng` itself: what is written here it goes on from
-    spare: NDArray[np.int32]  # (4,) memory of `rng` whose third word says that half a number is left over
+    half: NDArray[np.int32]  # (1,) whether `rng` has half a number left over
 
 
 class Sheet(NamedTuple):
@@ -135,7 +135,7 @@ def run_many(
     for i in range(len(source.streams)):
         for word in range(4):
             source.words[word] = source.streams[i, word]
-        source.spare[2] = 0
+        source.half[0] = 0
         recall(state, source.begun)
         done = run(problem, state, world, checkpoints, sheet.record, source.rng)
         if done < checkpoints[-1]:
@@ -185,8 +185,8 @@ def _only(policy: Policy) -> Callable[..., int]:
             return done
         begun = deepcopy(state)
         arms = len(problem.costs)
-        _, words, spare = settable(bits)
-        source = Source(begun, words.copy()[np.newaxis], rng, words, spare)
+        _, words, half = settable(bits)
+        source = Source(begun, words.copy()[np.newaxis], rng, words, half)
         nothing = np.zeros((0, arms)), np.zeros((1, arms), dtype=np.int64), np.zeros((1, 0, len(checkpoints)))
         done, t = many(problem, state, world, checkpoints, source, Sheet(np.arange(arms), *nothing, record))
         return int(checkpoints[-1]) if done else t
