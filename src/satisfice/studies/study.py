@@ -149,7 +149,8 @@ class Study(StudyChanger):
         >>> sum(arm.pulls for arm in study.status().arms)
         1
         """
-        from satisfice.studies.leased import LeasedStudy, StudySource
+        from satisfice.studies.leased import LeasedStudy
+        from satisfice.studies.sources import StudySource
 
         return LeasedStudy(StudySource(self, segment), seconds=seconds, most=most, patience=patience)
 
