@@ -132,15 +132,15 @@ class Evidence:
             return low, high
         delta = self.allowed(arm)
         mean = min(max((record.paid / (UNIT * record.bills) - low) / (high - low), 0.0), 1.0)
-        ends = interval(record.bills, mean, delta)
-        return low + (high - low) * ends[0], low + (high - low) * ends[1]
+        least, most = interval(record.bills, mean, delta)
+        return low + (high - low) * least, low + (high - low) * most
 
     def doubts(self, arm: int, out: Collection[int]) -> list[int]:
         """The arms, but for those that are `out`, that may be cheaper than an arm which they seem to be dearer than."""
         place = self.rank.get(arm, -1)
         if self.machine.config.costs != "told" or place < 0:
             return []
-        high = self.cost_interval(arm)[1]
+        _, high = self.cost_interval(arm)
         return [i for i in self.order[place + 1 :] if i not in out and self.cost_interval(i)[0] < high]
 
     def stands(self, fact: Fact) -> bool:
