@@ -633,3 +633,40 @@ def test_references_are_counted_only_where_an_array_may_be_made() -> None:
         made = dispatcher(engine, rule=chosen)
         assert made.targetoptions["_nrt"] is counted and made(numbers) == 2.0
         assert bool(link(engine, rule=chosen).__dict__) is not counted
+
+
+MERGED = """
+import numpy as np
+from typing import NamedTuple
+from satisfice.policies.compiled import compile_native, uncounted
+
+class Parts(NamedTuple):
+    head: object
+    rest: object
+
+def parts_of(numbers):
+    return Parts(numbers[:1], numbers[1:])
+
+@uncounted
+def rule(numbers):
+    parts = parts_of(numbers)
+    parts.head[0] += 1.0
+    return parts.rest[0]
+
+def engine(numbers):
+    made = np.zeros(1)
+    for _ in range(100):
+        made[0] += rule(numbers)
+    return made[0]
+
+run = compile_native(engine, rule=rule)
+for size in range(2, 102):
+    total = run(np.ones(size))
+    kept = [np.zeros(other) for other in range(50)]
+print(total)
+"""
+
+
+def test_a_part_that_counts_no_references_is_not_merged_into_one_that_does(tmp_path: Path) -> None:
+    # In a process of its own, since what may happen is that memory is freed twice.
+    assert python(MERGED, tmp_path) == "100.0\n"

@@ -128,7 +128,11 @@ def _plain(function: Callable[..., Any]) -> FunctionType:
 
 
 def _makes_no_arrays(function: FunctionType, names: Mapping[str, object]) -> bool:
-    return all(UNCOUNTED in getattr(plain_of(part), "__dict__", {}) for part in (function, *names.values()))
+    return all(map(_marked, (function, *names.values())))
+
+
+def _marked(part: object) -> bool:
+    return UNCOUNTED in getattr(plain_of(part), "__dict__", {})
 
 
 def _dispatcher(
@@ -161,7 +165,11 @@ def _dispatcher(
         from_python = _has_blocks_of_python(function)
 
         def compiled(part: Callable[..., Any], merged: bool = False) -> Any:
-            return part if plain_of(part) in above else _dispatcher(part, {}, above, from_python, plainly, merged)
+            if plain_of(part) in above:
+                return part
+            # One that does not count references gets arrays uncounted from those it calls: to merge it into one that
+            # does would have that one give back what nobody took.
+            return _dispatcher(part, {}, above, from_python, plainly, merged and (plainly or not _marked(part)))
 
         parts = {name: compiled(part, merged=outer and not from_python) for name, part in names.items()}
         # The key in the name: code of another process with the same names must not be taken for this one.

@@ -29,6 +29,8 @@ INLINE, MADE = "satisfice_inline", "satisfice_made"
 UNCOUNTED = "satisfice_uncounted"
 # What takes the name of an attribute as a value, which may come from anywhere.
 BY_VALUE = frozenset({"getattr", "hasattr"})
+# In which way functions are compiled: another number where the same function becomes other code.
+WAY = 1
 MISSING = object()
 # Fingerprints are remembered, of so many functions.
 MOST = 1000
@@ -128,7 +130,7 @@ class _Sum:
         self.changeable = False  # whether a value may change and yet be the same object
         from numba import __version__
 
-        self.add("made by", sys.version, np.__version__, __version__)
+        self.add("made by", str(WAY), sys.version, np.__version__, __version__)
 
     def stale(self) -> bool:
         """Whether anything that was read may be another thing by now."""
