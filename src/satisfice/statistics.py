@@ -143,7 +143,7 @@ def penalty(n: float, m: float, sigma: float = 0.0) -> float:
     return best - (math.lgamma(wins + 0.5) + math.lgamma(fails + 0.5) - math.lgamma(n + 1.0) - LOG_PI)
 
 
-def settled(n: float, sigma: float = 0.0) -> float:
+def weight_of(n: float, sigma: float = 0.0) -> float:
     """Pulls that count when one may look at any time: all of them, but for Gaussian rewards `n^2 / (n + 1)`."""
     return n * n / (n + 1.0) if sigma > 0.0 else n
 
@@ -189,7 +189,7 @@ def interval(n: int, m: float, delta: float, sigma: float = 0.0) -> tuple[float,
     """
     if n <= 0:
         return (0.0, 1.0) if sigma <= 0.0 else (-math.inf, math.inf)
-    room = (math.log(1.0 / delta) + penalty(n, m, sigma)) / settled(n, sigma)
+    room = (math.log(1.0 / delta) + penalty(n, m, sigma)) / weight_of(n, sigma)
     if sigma > 0.0:
         width = sigma * math.sqrt(2.0 * room)
         return m - width, m + width
