@@ -136,7 +136,7 @@ def writers(url: str, turns: int, pairs: int, lookers: int = 10) -> dict[str, ob
             except httpx.HTTPError:
                 time.sleep(0.1)
         load(server.port, "/v1/studies/bench/decisions", pairs // 2, 8, "pair")  # warm
-        server.settle()
+        server.calm_down()
         for turn in range(2 * turns):
             process = None
             if turn % 2:

@@ -70,7 +70,7 @@ class Server:
         parts = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(parts[11]) + int(parts[12])) / os.sysconf("SC_CLK_TCK")
 
-    def settle(self) -> None:
+    def calm_down(self) -> None:
         """Wait until it has nothing to do in the background: a rule that is being compiled is no part of a decision."""
         for _ in range(120):
             before = self.cpu()
@@ -151,7 +151,7 @@ def echo_ratio(turns: int, count: int) -> dict[str, float]:
         for _ in range(2):
             load(server.port, ASK, 5_000, flow="pair")
             load(server.port, ASK, 5_000)
-            server.settle()
+            server.calm_down()
         costs: dict[str, list[float]] = {"echo": [], "decision": []}
         for _ in range(turns):
             for name, path in (("echo", "/echo"), ("decision", ASK)):
@@ -170,7 +170,7 @@ def durable_ratio(storage: str, turns: int, count: int) -> dict[str, float]:
         tails: list[float] = []
         for server in (memory, durable):
             load(server.port, ASK, 1_000, flow="pair")
-            server.settle()
+            server.calm_down()
         for _ in range(turns):
             for name, server in (("memory", memory), ("durable", durable)):
                 began = time.perf_counter()

@@ -167,10 +167,10 @@ def scenario(kind: str, seed: int, decisions: int) -> tuple[bool, bool]:
     seen = run(study, clock, means, rng, decisions, delay, look=look, **options)  # type: ignore[arg-type]
 
     def threshold(there: set[str]) -> float:
-        if isinstance(setting, sf.FixedThreshold):
+        if setting.fixed:
             return setting.mu0
-        if isinstance(setting, sf.ReferenceArm):
-            return (1 - setting.alpha) * means["c"]
+        if setting.reference is not None:
+            return (1 - setting.alpha) * means[str(setting.reference)]
         return (1 - setting.alpha) * max(means[name] for name in there)
 
     costs = {arm.name: arm.cost for arm in study.status().arms}

@@ -62,19 +62,17 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "studies.status": ("Control", "Drift", "Refutation", "SegmentStatus", "Spending"),
 }
 _MODULES = (
-    *(
-        "analysis",
-        "bounds",
-        "errors",
-        "instances",
-        "paper",
-        "planning",
-        "plots",
-        "policies",
-        "problem",
-        "simulation",
-        "studies",
-    ),
+    "analysis",
+    "bounds",
+    "errors",
+    "instances",
+    "paper",
+    "planning",
+    "plots",
+    "policies",
+    "problem",
+    "simulation",
+    "studies",
 )
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = sorted((*_HOME, *_MODULES))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from satisfice.between import between, crossing, rate, stretched
-from satisfice.statistics import evidence, kl, meeting, penalty, settled
+from satisfice.statistics import evidence, kl, meeting, penalty, weight_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -70,7 +70,7 @@ def make_case(
         if pending is not None:
             n += float(pending[k])
         m = total / max(n, 1.0)
-        weights[k], means[k], penalties[k] = settled(n, sigma), m, penalty(n, m, sigma)
+        weights[k], means[k], penalties[k] = weight_of(n, sigma), m, penalty(n, m, sigma)
     if pending is not None:
         highs = means.copy()
         for k in range(arms):

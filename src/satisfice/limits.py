@@ -1,4 +1,4 @@
-"""Limits: how large the numbers may be that a simulation is asked for with."""
+"""Limits: how large the numbers may be that a simulation is asked for with, and how much of raw data may be bad."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ MAX_HORIZON = 10**15
 MAX_RUNS = 10**7
 MAX_SEED = 2**63 - 1
 MAX_WORKERS = 4096
+MAX_BAD = 0.01  # of the rows of raw data, which are reported; more are an error
 MAX_RECORD = 2 * 10**8  # checkpoints times arms: what a run remembers at a time takes 8 bytes each
 
 

@@ -52,13 +52,21 @@ def level(case: Case, delta: float) -> float:
     >>> round(math.exp(level(make_case(nothing, nothing, nothing, scale=0.9), delta=0.05)) * 0.05, 9)  # pairs of arms
     6.0
     """
-    arms = len(case.costs)
-    pairs = arms * (arms - 1) // 2
-    if case.reference >= 0:
-        pairs = arms - 1
-    elif not math.isnan(case.mu0):
-        pairs = arms
-    return math.log(max(pairs, 1) / delta)
+    found = comparisons(len(case.costs), case.reference >= 0, not math.isnan(case.mu0))
+    return math.log(max(found, 1) / delta)
+
+
+def comparisons(arms: int, reference: bool, fixed: bool) -> int:
+    """How many there may be: of every two arms, or of each with the reference arm or with a fixed threshold.
+
+    Examples
+    --------
+    >>> comparisons(4, False, False), comparisons(4, True, False), comparisons(4, False, True)
+    (6, 3, 4)
+    """
+    if fixed:
+        return arms
+    return arms - 1 if reference else arms * (arms - 1) // 2
 
 
 def equal_levels(case: Case, delta: float) -> Floats:
@@ -334,6 +342,7 @@ __all__ = [
     "Findings",
     "against",
     "certified",
+    "comparisons",
     "equal_levels",
     "fixed",
     "hopeless",

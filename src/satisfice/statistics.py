@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import math
 
+# The share of the allowed error that is kept for arms that come later.
+LATER = 0.05
 LOG_PI = math.log(math.pi)  # log B(1/2, 1/2): the mixture for rewards within [0, 1] is Beta(1/2, 1/2)
 
 
@@ -141,9 +143,23 @@ def penalty(n: float, m: float, sigma: float = 0.0) -> float:
     return best - (math.lgamma(wins + 0.5) + math.lgamma(fails + 0.5) - math.lgamma(n + 1.0) - LOG_PI)
 
 
-def settled(n: float, sigma: float = 0.0) -> float:
+def weight_of(n: float, sigma: float = 0.0) -> float:
     """Pulls that count when one may look at any time: all of them, but for Gaussian rewards `n^2 / (n + 1)`."""
     return n * n / (n + 1.0) if sigma > 0.0 else n
+
+
+def share_of(born: int, first: int = 1) -> float:
+    """The share of the allowed error for what is said of an arm.
+
+    The `first` arms, which are there from the beginning (`born` is 0), have all of it but `LATER` together; the q-th
+    of those that come later, or begin anew after a change, has `LATER x 6 / (pi q)^2`.
+
+    Examples
+    --------
+    >>> share_of(0), share_of(0, first=5), round(sum(share_of(q) for q in range(1, 10_000)), 4)
+    (0.95, 0.19, 0.05)
+    """
+    return LATER * 6.0 / (math.pi * born) ** 2 if born > 0 else (1.0 - LATER) / first
 
 
 def interval(n: int, m: float, delta: float, sigma: float = 0.0) -> tuple[float, float]:
@@ -173,7 +189,7 @@ def interval(n: int, m: float, delta: float, sigma: float = 0.0) -> tuple[float,
     """
     if n <= 0:
         return (0.0, 1.0) if sigma <= 0.0 else (-math.inf, math.inf)
-    room = (math.log(1.0 / delta) + penalty(n, m, sigma)) / settled(n, sigma)
+    room = (math.log(1.0 / delta) + penalty(n, m, sigma)) / weight_of(n, sigma)
     if sigma > 0.0:
         width = sigma * math.sqrt(2.0 * room)
         return m - width, m + width

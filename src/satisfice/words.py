@@ -52,10 +52,10 @@ def number(value: float, digits: int = 4) -> str:
 
     Examples
     --------
-    >>> number(1234567.8), number(0.00612345), number(12.345), number(0.0), number(123.4, digits=3)
-    ('1,234,568', '0.006123', '12.35', '0', '123')
+    >>> number(1234567.8), number(9999.6), number(999.96), number(0.00612345), number(12.345), number(123.4, digits=3)
+    ('1,234,568', '10,000', '1,000', '0.006123', '12.35', '123')
     """
-    return f"{value:,.0f}" if abs(value) >= 10 ** (digits - 1) else f"{value:.{digits}g}"
+    return f"{value:,.0f}" if abs(value) >= 10 ** (digits - 1) else f"{value:,.{digits}g}"
 
 
 def listed(names: Sequence[object], most: int = 12) -> str:

@@ -11,7 +11,8 @@ import satisfice as sf
 from satisfice.errors import InvalidPolicy, InvalidStudy
 from satisfice.policies import get_policy
 from satisfice.policies.contract import Problem, State, make_problem, new_state
-from satisfice.policies.looks import gaps_of, goes_on, leader_of, look_price, price_of, stake_of
+from satisfice.policies.leader import leader_of
+from satisfice.policies.looks import gaps_of, goes_on, look_price, price_of, stake_of
 from satisfice.studies import create_study
 
 HORIZON = 20_000

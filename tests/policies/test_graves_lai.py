@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 import satisfice as sf
 from satisfice.covering import cheapest, hardest
 from satisfice.policies.contract import Problem, State, arrange, make_problem, new_state
-from satisfice.policies.graves_lai import FIRST, asked, buy, rates, right_arm, support, together
+from satisfice.policies.graves_lai import FIRST, asked, buy, rates, support, together
+from satisfice.policies.leader import right_arm
 from satisfice.statistics import kl
 
 Floats = NDArray[np.float64]
@@ -74,12 +75,12 @@ class Constants:
         cheaper = instance.costs < instance.costs[star]
         keep, mu_a = 1 - setting.alpha, float(means[star])
         ends = [*means, *(1 - means)]
-        if isinstance(setting, sf.FixedThreshold):
+        if setting.fixed:
             away = [abs(means[k] - setting.mu0) for k in (star, *np.flatnonzero(cheaper))]
             ends += [setting.mu0, 1 - setting.mu0]
             keep = 1.0
         else:
-            judges = self.others if isinstance(setting, sf.BestReward) else [instance.arms - 1]
+            judges = self.others if setting.reference is None else [instance.arms - 1]
             away = list(setting.threshold(instance) - means[cheaper])
             away += [mu_a - keep * means[j] for j in judges if j != star] + [abs(mu_a - keep)]
             ends += [keep * mu_a] + ([1 - mu_a / keep] if mu_a < keep else [])

@@ -23,10 +23,10 @@ def test_states_are_those_of_numpy(seed: int, label: int) -> None:
 
 def test_a_generator_is_set_by_writing_to_its_memory() -> None:
     assert reachable()  # if NumPy changes its layout, runs are seeded one by one: the same numbers, more slowly
-    generator, words, spare = settable(np.random.PCG64(1))
+    generator, words, half = settable(np.random.PCG64(1))
     generator.integers(2**31, dtype=np.int32)  # leaves half a number over
-    assert spare[2] == 1
-    words[:], spare[2] = states(5, 6, 7, 1)[0], 0
+    assert half[0] == 1
+    words[:], half[0] = states(5, 6, 7, 1)[0], 0
     expected = np.random.Generator(np.random.PCG64(np.random.SeedSequence(5, spawn_key=(6, 7))))
     assert (
         generator.integers(2**31, size=5, dtype=np.int32).tolist()

@@ -13,7 +13,7 @@ from satisfice.policies.contract import arrange, make_problem, new_state
 from satisfice.simulation.world import World, make_world
 from satisfice.studies import create_study
 from satisfice.studies.config import make_config
-from satisfice.studies.late import Feed, arrive, linked, new_books, rehearse_late, run_late
+from satisfice.studies.late import Feed, arrive, linked, new_accounts, rehearse_late, run_late
 from satisfice.studies.rehearsal import rehearse
 
 INST = sf.Instance(costs=[1.0, 1.2, 3.0, 9.0], means=[0.6, 0.8, 0.85, 0.9], names=["a", "b", "c", "d"], cost_spread=1.0)
@@ -61,17 +61,17 @@ def by_run(policy: str, delay: int, costs: str, seed: int) -> list[int]:
 
     told = costs == "told"
     config = make_config("late", {"a": 1.0}, SETTING, policy=policy, horizon=DECISIONS)
-    cls, books = type(config.policy), new_books(INST)
+    cls, accounts = type(config.policy), new_accounts(INST)
     if told:
-        books.guesses[:] = guesses
-    order = arrange(books.guesses, SETTING, INST.names)
-    problem = make_problem(config.policy, SETTING, books.guesses, order, DECISIONS, bounded=True)
+        accounts.guesses[:] = guesses
+    order = arrange(accounts.guesses, SETTING, INST.names)
+    problem = make_problem(config.policy, SETTING, accounts.guesses, order, DECISIONS, bounded=True)
     record = np.zeros((DECISIONS, 4), dtype=np.int64)
     parts = {"decide": cls.decide, "arrive": link(arrive, draw=draw, price=price), **linked(cls)}
     feed = Feed(delay, told, INST.costs, 1.0, cls.bounded_only)
     rng, world = np.random.default_rng(0), make_world(INST, np.arange(4))
     state, times = new_state(config.policy, len(order)), np.arange(1, DECISIONS + 1)
-    assert link(run_late, **parts)(problem, state, world, feed, books, order, times, record, rng) == DECISIONS
+    assert link(run_late, **parts)(problem, state, world, feed, accounts, order, times, record, rng) == DECISIONS
     steps: list[int] = np.diff(record, axis=0, prepend=0).argmax(axis=1).tolist()
     return steps
 

@@ -12,7 +12,8 @@ import pytest
 
 import satisfice as sf
 from satisfice.errors import InvalidReward, InvalidStudy, StorageError, UnknownDecision
-from satisfice.studies.leased import Block, LeasedStudy, Settled, StudySource
+from satisfice.studies.leased import LeasedStudy
+from satisfice.studies.sources import Block, Settled, StudySource
 
 ARMS = {"small": 1.0, "large": 9.0}
 

@@ -10,7 +10,7 @@ from satisfice.statistics import interval
 from satisfice.studies import Storage, Study, create_study, get_storage, load_study
 from satisfice.studies.changer import signed
 from satisfice.studies.evidence import Evidence
-from satisfice.studies.series import DENSE, Point, Sums, bands, due, stride
+from satisfice.studies.series import DENSE, ArmPoint, Point, bands, due, stride
 from satisfice.studies.serving import NOBODY
 from satisfice.studies.storages.base import Transaction, View
 
@@ -101,7 +101,7 @@ def test_bands_are_the_intervals_of_a_status(storage: Storage) -> None:
 def test_bands_at_the_ends() -> None:
     """No reward, only losses, only wins: as `interval` says."""
     cases = [(0, 0.0), (5, 0.0), (5, 5.0), (1000, 1000.0), (1000, 3.5)]
-    points = [Point(0, 1, 0.0, (Sums(n, n, 0, total, n, total, 0.0, 0.0),)) for n, total in cases]
+    points = [Point(0, 1, 0.0, (ArmPoint(n, n, 0, total, n, total, 0.0, 0.0),)) for n, total in cases]
     low, high = bands(points, [0.01])
     for k, (n, total) in enumerate(cases):
         assert (low[0, k], high[0, k]) == pytest.approx(interval(n, total / max(n, 1), 0.01), abs=1e-9)

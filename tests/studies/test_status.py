@@ -171,6 +171,12 @@ def test_money() -> None:
     assert "spent 35 on 15 decisions; 75 on the dearest arm alone, 15 on the best" in str(study.status())
 
 
+def test_an_amount_is_written_out() -> None:
+    study = create_study("s", {"a": 9999.6, "b": 20000.0}, sf.FixedThreshold(0.5), "ft-ucb", seed=1)
+    feed(study, {"a": [1.0], "b": []})
+    assert "spent 10,000 on 1 decision; 20,000 on the dearest arm alone" in str(study.status())
+
+
 def test_a_study_of_one_arm() -> None:
     study = create_study("s", {"only": 2.0}, sf.BestReward(0.1), "glr", seed=1)
     for _ in range(20):

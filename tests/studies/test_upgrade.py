@@ -217,6 +217,17 @@ def test_terms_of_a_newer_release(url: str) -> None:
         load_study("s", url)
 
 
+def test_a_parameter_of_a_newer_release(url: str) -> None:
+    create_study("s", {"a": 1.0, "b": 2.0}, sf.FixedThreshold(0.5), "ft-ucb", url).close()
+    connection = connect(url)
+    config = json.loads(connection.execute("SELECT config FROM satisfice_studies").fetchone()[0])
+    connection.close()
+    config["policy"]["params"] |= {"mood": 1.0}
+    change(url, f"UPDATE satisfice_studies SET config = '{json.dumps(config)}'")
+    with pytest.raises(StorageError, match=r"made with a newer ft-ucb \(it has mood\); upgrade satisfice, or what the"):
+        load_study("s", url)
+
+
 def test_a_policy_of_a_newer_release(url: str) -> None:
     create_study("s", {"a": 1.0, "b": 2.0}, sf.FixedThreshold(0.5), "ft-ucb", url).close()
     change(url, "UPDATE satisfice_studies SET config = REPLACE(config, 'ft-ucb', 'ft-new')")

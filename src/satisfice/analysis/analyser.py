@@ -24,7 +24,8 @@ from satisfice.errors import Hint, InvalidData, InvalidSetting
 from satisfice.instances.costs import priced
 from satisfice.instances.doubt import optimal_of
 from satisfice.instances.sources import PandasFrame, columns_of
-from satisfice.instances.tally import MAX_BAD, DataWarning
+from satisfice.instances.tally import DataWarning
+from satisfice.limits import MAX_BAD
 from satisfice.policies.contract import arrange
 from satisfice.problem import TOLERANCE, BestReward, Floats, Setting
 from satisfice.words import is_number
@@ -225,7 +226,7 @@ def _state(evidence: Evidence, setting: Setting, choice: int, sure: float, confi
     low, high = evidence.limits
     scaled = evidence.scaled()
     # A threshold that is a share of a mean is one on [0, 1] only if the scale begins at 0.
-    if low == 0.0 or setting.kind == "fixed":
+    if low == 0.0 or setting.fixed:
         mu0 = (setting.mu0 - low) / (high - low)
         reference = -1 if setting.reference is None else len(order) - 1
         case = proofs.make_case(

@@ -43,7 +43,7 @@ def more_rows(
         return found
     from satisfice.planning import plan_instance
 
-    on_one = setting if setting.kind != "fixed" else FixedThreshold(setting.mu0 / evidence.limits[1])
+    on_one = FixedThreshold(setting.mu0 / evidence.limits[1]) if setting.fixed else setting
     result = plan_instance(
         evidence.instance(PLAN_LEVELS, "log"), on_one, policies=["glr"], runs=PLAN_RUNS, seed=seed, begun=True
     )

@@ -46,7 +46,7 @@ def rounded(rows: float) -> str:
 def goal(analysis: Analysis) -> str:
     """What is good enough, in words."""
     setting = analysis.setting
-    if setting.kind == "fixed":
+    if setting.fixed:
         return f"a mean {analysis.columns['reward']} of at least {setting.mu0:g}"
     what = "the best" if setting.reference is None else str(setting.reference)
     return f"at least {1 - setting.alpha:.0%} of the mean {analysis.columns['reward']} of {what}"

@@ -56,7 +56,7 @@ def reference_arm(instance: Instance, setting: Setting) -> int | None:
     """The arm that the threshold comes from: `ell`, or `i*`, the cheapest of the best arms (the first of equals)."""
     if setting.reference is not None:
         return instance.index(setting.reference)
-    if setting.kind == "fixed":
+    if setting.fixed:
         return None
     best = np.flatnonzero(instance.means >= instance.means.max() - TOLERANCE)
     return int(best[np.argmin(instance.costs[best])])

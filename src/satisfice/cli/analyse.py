@@ -43,7 +43,7 @@ def analyse(
     per_month: float | None = typer.Option(None, "--per-month", help="Rows a month; by default by the log's times."),
     table: str | None = typer.Option(None, "--table", help="The table of a database, or the sheet of a spreadsheet."),
     plan: bool = typer.Option(True, "--plan/--no-plan", help="Simulate how many rows a study would still need."),
-    max_bad: float = typer.Option(0.01, "--max-bad", help="Share of unusable rows that is accepted (and reported)."),
+    max_bad: float = options.MAX_BAD,
     seed: int = options.SEED,
     out: Path = typer.Option(Path("results"), "--out", "-o", help=f"Folder for the report and data. {output.KEPT}"),
     as_json: bool = typer.Option(False, "--json", help="Print every number as JSON, for machines."),

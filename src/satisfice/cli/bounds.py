@@ -98,6 +98,8 @@ def bounds(
 def _print_arms(
     problem: Instance, where: Setting, promise: UpperBound, demand: LowerBound, *, result: Result | None
 ) -> None:
+    from satisfice.simulation.regret import standard_error
+
     log = math.log(promise.horizon)
     cost_gaps, quality_gaps = where.cost_gaps(problem), where.quality_gaps(problem)
     names = _shown(problem.names)
@@ -112,8 +114,8 @@ def _print_arms(
         if bound not in ("the rest", "inf") and promise.pulls[i] > promise.horizon:
             row[-1] = f"({bound})"
         if result is not None:
-            pulls = result.pulls[:, i]
-            row += [number(float(pulls.mean())), number(_standard_error(pulls))]
+            pulls = result.pulls[:, i].astype(float)
+            row += [number(float(pulls.mean())), number(standard_error(pulls))]
         rows.append(row)
     options.print_table(rows, title="Expected pulls", left=(0, 5), droppable=(3, 4, 9, 5))
     notes = [f"* lower bound x log T ({demand.family} rewards): it holds as T grows, not at a short horizon."]
@@ -124,6 +126,8 @@ def _print_arms(
 
 
 def _print_regrets(promise: UpperBound, demand: LowerBound, result: Result | None) -> None:
+    from satisfice.simulation.regret import standard_error
+
     rows = [["regret", "at most", "what it is"]]
     log = math.log(promise.horizon)
     for kind in ("cost", "quality"):
@@ -139,7 +143,7 @@ def _print_regrets(promise: UpperBound, demand: LowerBound, result: Result | Non
         if result is not None:
             values = getattr(result, f"{kind}_regret")
             share = f", {values.mean() / total:.1%} of the bound" if 0 < total < math.inf else ""
-            error = f"± {number(_standard_error(values))}{share}"
+            error = f"± {number(standard_error(values))}{share}"
             rows.append(["  simulated", number(float(values.mean())), error])
     options.print_table(rows, title=promise.theorem, left=(0, 2), breakable=(2,))
 
@@ -208,15 +212,6 @@ def number(value: float) -> str:
     if not math.isfinite(value):
         return "-" if math.isnan(value) else "inf"
     return words.number(value)
-
-
-def _standard_error(values: object) -> float:
-    import numpy as np
-
-    array = np.asarray(values, dtype=np.float64)
-    if len(array) < 2:
-        return math.nan
-    return 0.0 if np.ptp(array) == 0 else float(array.std(ddof=1) / math.sqrt(len(array)))
 
 
 def describe(where: Setting) -> str:

@@ -61,7 +61,6 @@ REWARD = typer.Option(
     "--reward",
     help="bernoulli, or categorical: simulations draw real ratings.",
 )
-MAX_BAD = typer.Option(0.01, "--max-bad", help="Share of unusable rows that is accepted (and reported).")
 JSON = typer.Option(False, "--json", help="Print the instance and the warnings as JSON, for machines.")
 
 
@@ -71,7 +70,7 @@ def movielens(
     cost_seed: int = COST_SEED,
     exact: bool = EXACT,
     reward: Ratings = REWARD,
-    max_bad: float = MAX_BAD,
+    max_bad: float = options.MAX_BAD,
     out: Path | None = OUT,
     as_json: bool = JSON,
 ) -> None:
@@ -97,7 +96,7 @@ def goodreads(
     cost_seed: int = COST_SEED,
     exact: bool = EXACT,
     reward: Ratings = REWARD,
-    max_bad: float = MAX_BAD,
+    max_bad: float = options.MAX_BAD,
     out: Path | None = OUT,
     as_json: bool = JSON,
 ) -> None:
@@ -139,7 +138,7 @@ def logs(
     scale: float = typer.Option(1.0, "--scale", help="What rewards are divided by, for example 5 for 1 to 5 stars."),
     label: str | None = typer.Option(None, "--name", help="What to call the instance; the file's name by default."),
     table: str | None = typer.Option(None, "--table", help="The table of a database, or the sheet of a spreadsheet."),
-    max_bad: float = MAX_BAD,
+    max_bad: float = options.MAX_BAD,
     out: Path | None = OUT,
     as_json: bool = JSON,
 ) -> None:

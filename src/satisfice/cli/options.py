@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from satisfice.errors import InvalidRun, InvalidSetting
+from satisfice.limits import MAX_BAD as MOST_BAD
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,6 +29,7 @@ REFERENCE = typer.Option(None, "--reference", help="The reference arm, by name o
 THRESHOLD = typer.Option(None, "--threshold", help="The threshold mu_0, for fixed.", metavar="MU0")
 UNIT_COSTS = typer.Option(False, "--unit-costs", help="Divide every cost by the largest one.")
 HORIZON = typer.Option(..., "--horizon", "-T", help="Number of pulls, for example 5e6.", metavar="T")
+MAX_BAD = typer.Option(MOST_BAD, "--max-bad", help="Share of unusable rows that is accepted (and reported).")
 SEED = typer.Option(0, "--seed", help="Seed of all random numbers.")
 COMMON = typer.Option(
     False,

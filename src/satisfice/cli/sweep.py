@@ -39,6 +39,7 @@ def sweep(
     as_json: bool = typer.Option(False, "--json", help="Print the table as JSON, for machines."),
 ) -> None:
     """Simulate every combination of some parameters: a table (CSV), a picture, and data that a later sweep reuses."""
+    from satisfice.simulation.regret import standard_error
     from satisfice.simulation.sweeping import sweep as swept
 
     grid = dict(_values(text) for text in over)
@@ -50,8 +51,8 @@ def sweep(
     if horizon is None and "horizon" not in grid:
         raise InvalidRun("give --horizon, or sweep over it: --over horizon=1e4,1e5")
     problem = options.read_instance(name)
-    first = grid.get("alpha", [alpha])[0], grid.get("threshold", [threshold])[0]
-    where = options.read_setting(setting, first[0], reference, first[1], problem)  # type: ignore[arg-type]
+    factor, bar = grid.get("alpha", [alpha])[0], grid.get("threshold", [threshold])[0]
+    where = options.read_setting(setting, factor, reference, bar, problem)  # type: ignore[arg-type]
     steps = float(str(grid["horizon"][0])) if horizon is None else float(options.read_whole("--horizon", horizon))
 
     def report(done: int, total: int, what: str) -> None:
@@ -70,11 +71,10 @@ def sweep(
     rows = [head]
     for point in found.points:
         result = point.result
-        error = result.regret.std(ddof=1) / len(result.regret) ** 0.5 if len(result.regret) > 1 else float("nan")
         means = number(float(result.cost_regret.mean())), number(float(result.quality_regret.mean()))
         share = f"{result.optimal_share.mean():.1%}"
         shown = [str(point.values.get(name, "")) for name in grid]
-        rows.append([*shown, result.terms.policy, *means, number(float(error)), share])
+        rows.append([*shown, result.terms.policy, *means, number(standard_error(result.regret)), share])
     options.print_table(rows, left=(len(grid),), droppable=(len(grid) + 3,))
     typer.echo(f"table:   {files[0]}\npicture: {files[1]}\ncells:   {kept} (a sweep over more values reuses them)")
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from satisfice.client import wire
-from satisfice.studies.leased import Block, Recorded, Settled
+from satisfice.studies.sources import Block, Recorded, Settled
 
 if TYPE_CHECKING:
     from satisfice.client.waiting import RemoteStudy

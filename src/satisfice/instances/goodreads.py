@@ -17,7 +17,8 @@ from satisfice.instances.files import size
 from satisfice.instances.jsonlines import place, read_json_lines
 from satisfice.instances.progress import reading
 from satisfice.instances.tables import ROW
-from satisfice.instances.tally import DECIMALS, MAX_BAD, STARS, Problems, Tally, warn
+from satisfice.instances.tally import DECIMALS, STARS, Problems, Tally, warn
+from satisfice.limits import MAX_BAD
 from satisfice.problem import Instance
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from satisfice.errors import Hint, InvalidData
 from satisfice.instances.costs import one_place, priced
 from satisfice.instances.sources import Columns, Log, PandasFrame, opened
 from satisfice.instances.tables import ROW, as_numbers
-from satisfice.instances.tally import MAX_BAD, by_cost
+from satisfice.instances.tally import by_cost
+from satisfice.limits import MAX_BAD
 from satisfice.problem import MAX_ARMS, REWARD_MODELS, Instance, RewardModel
 from satisfice.words import is_number
 

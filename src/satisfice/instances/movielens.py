@@ -19,7 +19,8 @@ from satisfice.instances.costs import random_costs
 from satisfice.instances.files import bytes_per_row, size
 from satisfice.instances.progress import reading
 from satisfice.instances.tables import ROW, Table, require_columns, watched
-from satisfice.instances.tally import DECIMALS, MAX_BAD, STARS, Problems, Tally, warn
+from satisfice.instances.tally import DECIMALS, STARS, Problems, Tally, warn
+from satisfice.limits import MAX_BAD
 from satisfice.problem import Instance
 from satisfice.words import listed
 

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from satisfice.errors import Hint, InvalidData
+from satisfice.limits import MAX_BAD
 from satisfice.problem import Floats, Instance, RewardModel
 from satisfice.words import is_number
 
-MAX_BAD = 0.01
 STARS = 5
 DECIMALS = 3
 

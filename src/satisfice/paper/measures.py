@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from satisfice import words
 from satisfice.simulation import Result
+from satisfice.simulation.regret import standard_error
 
 Floats = NDArray[np.float64]
 FAILED = 0.1
@@ -29,10 +30,8 @@ def with_error(values: Floats) -> str:
 
 
 def error(values: Floats) -> float:
-    """Standard error of the mean."""
-    if len(values) < 2 or np.ptp(values) <= 1e-12 * abs(values).max():  # equal up to rounding
-        return 0.0
-    return float(values.std(ddof=1) / len(values) ** 0.5)
+    """Standard error of the mean; 0 for a single run."""
+    return standard_error(values) if len(values) > 1 else 0.0
 
 
 def beats(a: Floats, b: Floats) -> bool:

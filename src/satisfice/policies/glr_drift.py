@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from satisfice.arrays import record
 from satisfice.changes import SIZE, begin, view, watch, where
 from satisfice.errors import InvalidPolicy
 from satisfice.policies.contract import SWEEP, Lease, Problem, State
 from satisfice.policies.glr import GLR
-from satisfice.policies.looks import NEVER, RECALL, gaps_of, goal_of, goes_on, leader_of, means_of, price_of
+from satisfice.policies.leader import leader_of
+from satisfice.policies.looks import NEVER, RECALL, gaps_of, goal_of, goes_on, means_of, price_of
+from satisfice.statistics import share_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -25,39 +29,45 @@ PIECE = 8
 SOON = 256
 
 
+class Notes:
+    """What the rule notes: a record in `state.ints`."""
+
+    arm: int  # of GLR's lease,
+    left: int  # and what is left of it
+    asked: int  # when to ask for looks again
+    changes: int  # alarms so far
+    looking: int  # one more than the arm of the last lease, if it was a look; else 0
+    before: int  # the pulls of that arm before the look
+
+
+class Amounts:
+    """A record in `state.floats`."""
+
+    before: float  # the total of the arm of the last look, before it
+    lost: float  # what all but looks has cost, by the means at that time
+
+
+NOTES, AMOUNTS = record(Notes), record(Amounts)
+NOTES_SIZE, AMOUNTS_SIZE = len(NOTES), len(AMOUNTS)
+
+
 class Own(NamedTuple):
-    """What the rule remembers besides GLR's own memory and the watches."""
+    """What the rule remembers besides GLR's own memory and the watches: behind these, at the end of both arrays."""
 
     last: Ints  # (arms,) when each arm was pulled last
     born: Ints  # (arms,) which of all beginnings is that of each arm, from 1; 0: the first one
-    arm: Ints  # (1,) the arm of GLR's lease,
-    left: Ints  # (1,) and what is left of it
-    asked: Ints  # (1,) when to ask for looks again
-    changes: Ints  # (1,) alarms so far
-    looking: Ints  # (1,) one more than the arm of the last lease, if it was a look; else 0
-    before: Ints  # (1,) the pulls of that arm before the look,
-    total: Floats  # (1,) and their total
-    lost: Floats  # (1,) what all but looks has cost, by the means at that time
+    notes: Sequence[Notes]  # (1,): tuples of compiled code hold no records
+    amounts: Sequence[Amounts]  # (1,)
 
 
 def parts_of(problem: Problem, state: State) -> tuple[State, Own, Floats]:
     """The state of GLR, what the rule remembers besides, and the watches."""
-    arms = len(problem.costs)
-    ints, floats = state.ints, state.floats
-    i, f = len(ints) - 2 * arms - 6, len(floats) - SIZE * arms - 2
-    own = Own(
-        ints[i : i + arms],
-        ints[i + arms : i + 2 * arms],
-        ints[i + 2 * arms : i + 2 * arms + 1],
-        ints[i + 2 * arms + 1 : i + 2 * arms + 2],
-        ints[i + 2 * arms + 2 : i + 2 * arms + 3],
-        ints[i + 2 * arms + 3 : i + 2 * arms + 4],
-        ints[i + 2 * arms + 4 : i + 2 * arms + 5],
-        ints[i + 2 * arms + 5 : i + 2 * arms + 6],
-        floats[f + SIZE * arms : f + SIZE * arms + 1],
-        floats[f + SIZE * arms + 1 : f + SIZE * arms + 2],
-    )
-    return State(state.pulls, state.totals, state.squares, ints[:i], floats[:f]), own, floats[f : f + SIZE * arms]
+    ints, floats, arms = state.ints, state.floats, len(problem.costs)
+    notes, amounts = len(ints) - NOTES_SIZE, len(floats) - AMOUNTS_SIZE
+    born, watches = notes - arms, amounts - SIZE * arms
+    last = born - arms
+    own = Own(ints[last:born], ints[born:notes], ints[notes:].view(NOTES), floats[amounts:].view(AMOUNTS))
+    return State(state.pulls, state.totals, state.squares, ints[:last], floats[:watches]), own, floats[watches:amounts]
 
 
 @dataclass(frozen=True)
@@ -105,7 +115,7 @@ class GLRDrift(GLR):
 
     def memory(self, arms: int) -> tuple[int, int]:
         ints, floats = super().memory(arms)
-        return ints + 2 * arms + 6, floats + SIZE * arms + 2
+        return ints + 2 * arms + NOTES_SIZE, floats + SIZE * arms + AMOUNTS_SIZE
 
     @staticmethod
     def start(problem: Problem, state: State) -> None:
@@ -117,42 +127,42 @@ class GLRDrift(GLR):
     @staticmethod
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
         inner, own, _ = parts_of(problem, state)
+        notes = own.notes[0]
         arm = look(problem, state, own, t) if problem.params.changes > 0 else -1
-        if arm < 0 and own.looking[0] > 0:  # what a look has found out may change the choice
-            own.left[0] = 0
-        own.looking[0] = arm + 1
+        if arm < 0 and notes.looking > 0:  # what a look has found out may change the choice
+            notes.left = 0
+        notes.looking = arm + 1
         if arm >= 0:
             own.last[arm] = t + 1
             return arm, 1
-        if own.left[0] <= 0:
+        if notes.left <= 0:
             leased, pulls = inner_decide(problem, inner, t, rng)
             if leased == SWEEP:
                 return leased, pulls
-            own.arm[0], own.left[0] = leased, pulls
-        piece = min(own.left[0], PIECE, max(own.asked[0] - t, 1))
-        own.left[0] -= piece
-        own.last[own.arm[0]] = t + piece
-        return own.arm[0], piece
+            notes.arm, notes.left = leased, pulls
+        piece = min(notes.left, PIECE, max(notes.asked - t, 1))
+        notes.left -= piece
+        own.last[notes.arm] = t + piece
+        return notes.arm, piece
 
     @staticmethod
     def learn(problem: Problem, state: State, arm: int, pulls: int, total: float, rng: np.random.Generator) -> None:
         inner, own, watches = parts_of(problem, state)
+        notes = own.notes[0]
         inner_learn(problem, inner, arm, pulls, total, rng)
         arms = len(problem.costs)
-        if not own.looking[0]:
+        if not notes.looking:
             means = means_of(state.pulls, state.totals)
-            own.lost[0] += pulls * price_of(problem, means, leader_of(problem, means), arm)
-        born = own.born[arm]
-        share = 0.95 / arms if born == 0 else 0.3 / (math.pi * born) ** 2
+            own.amounts[0].lost += pulls * price_of(problem, means, leader_of(problem, means), arm)
         memory = view(watches, arm)
-        if watch(memory, pulls, total, 0.0, problem.params.alarm * share):
+        if watch(memory, pulls, total, 0.0, problem.params.alarm * share_of(own.born[arm], arms)):
             found = where(memory)
             state.pulls[arm], state.totals[arm] = int(found.pulls), found.total
             state.squares[arm] = found.total  # as of coin flips: what they were is not on record
             begin(memory)
-            own.changes[0] += 1
-            own.born[arm] = own.changes[0]
-            own.left[0] = own.asked[0] = own.looking[0] = 0
+            notes.changes += 1
+            own.born[arm] = notes.changes
+            notes.left = notes.asked = notes.looking = 0
             for k in range(arms):
                 if k != arm and state.pulls[k] > RECALL and problem.params.proof <= 0.0:
                     kept = RECALL / state.pulls[k]
@@ -166,23 +176,24 @@ class GLRDrift(GLR):
 
 def look(problem: Problem, state: State, own: Own, t: int) -> int:
     """The arm that should be looked at now; -1: none."""
-    if t < own.asked[0]:
+    notes, amounts = own.notes[0], own.amounts[0]
+    if t < notes.asked:
         return -1
     means = means_of(state.pulls, state.totals)
     leader = leader_of(problem, means)
-    gaps = gaps_of(problem, means, leader, t, problem.params.changes, own.lost[0])
-    begun = int(own.looking[0]) - 1
+    gaps = gaps_of(problem, means, leader, t, problem.params.changes, amounts.lost)
+    begun = int(notes.looking) - 1
     if begun >= 0 and gaps[begun] < NEVER:
-        n, total = state.pulls[begun] - own.before[0], state.totals[begun] - own.total[0]
-        if goes_on(goal_of(problem, means, begun), n, total, own.before[0], own.total[0]):
+        n, total = state.pulls[begun] - notes.before, state.totals[begun] - amounts.before
+        if goes_on(goal_of(problem, means, begun), n, total, notes.before, amounts.before):
             return begun
     soonest = t + SOON
     for k in range(len(problem.costs)):
         if gaps[k] < NEVER and state.pulls[k] > 0:
             due = own.last[k] + int(gaps[k])
             if due <= t:
-                own.before[0], own.total[0] = state.pulls[k], state.totals[k]
+                notes.before, amounts.before = state.pulls[k], state.totals[k]
                 return k
             soonest = min(soonest, due)
-    own.asked[0] = soonest
+    notes.asked = soonest
     return -1

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from satisfice.covering import cheapest
 from satisfice.errors import InvalidPolicy
 from satisfice.policies.contract import Lease, Policy, Problem, State
+from satisfice.policies.leader import bar_of, right_arm
 from satisfice.problem import BestReward, FixedThreshold, ReferenceArm
 from satisfice.proofs import opposing
 from satisfice.statistics import evidence, kl, nearest
@@ -124,18 +125,6 @@ def asked(problem: Problem, t: int) -> float:
     return nats + (3.0 * len(problem.costs) + 2.0) * math.log(max(nats, 1.0))
 
 
-def right_arm(problem: Problem, means: Floats) -> int:
-    """The first arm whose mean reaches the threshold, were these the true means; -1: none does."""
-    bar = problem.mu0
-    if math.isnan(bar):
-        best = means.max() if problem.reference < 0 else means[problem.reference]
-        bar = (1.0 - problem.alpha) * best
-    for k in range(len(means)):
-        if means[k] >= bar:
-            return k
-    return -1
-
-
 def support(problem: Problem, state: State, leader: int) -> float:
     """Nats in what was seen that `leader` is the right arm: `min sum of n_k kl(m_k, lambda_k)` over all other truths.
 
@@ -230,9 +219,8 @@ def rates(problem: Problem, leader: int, means: Floats) -> Floats:
         for i in range(arms if leader < 0 else leader):
             needs[i] = 1.0 / max(kl(means[i], problem.mu0), 1e-12)
         return needs
-    best = means.max() if problem.reference < 0 else means[problem.reference]
-    prices = np.zeros(arms)
+    bar, prices = bar_of(problem, means), np.zeros(arms)
     for k in range(arms):
-        short = max(scale * best - means[k], 0.0)
+        short = max(bar - means[k], 0.0)
         prices[k] = max(short + max(problem.costs[k] - problem.costs[leader], 0.0), FREE)
     return cheapest(means, prices, leader, scale, problem.reference)

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from satisfice.policies.contract import Problem
+from satisfice.policies.leader import right_arm
 from satisfice.statistics import kl
 
 Floats = NDArray[np.float64]
@@ -131,10 +132,7 @@ def turning_point(problem: Problem, means: Floats, k: int) -> float:
         return problem.mu0
     scale = 1.0 - problem.alpha
     top = problem.reference if problem.reference >= 0 else int(np.argmax(means))
-    lead = top
-    for j in range(top - 1, -1, -1):
-        if means[j] >= scale * means[top]:
-            lead = j
+    lead = right_arm(problem, means)
     if k > lead:  # so good that the leader is not good enough
         return float(min(means[lead] / scale, 1.0))
     if k == top:  # so bad that a cheaper one is good enough

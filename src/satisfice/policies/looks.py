@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from satisfice.policies.contract import Problem
 from satisfice.policies.kin import turning_point
+from satisfice.policies.leader import bar_of
 from satisfice.statistics import kl
 
 Floats = NDArray[np.float64]
@@ -52,24 +53,6 @@ def means_of(pulls: Ints, totals: Floats) -> Floats:
     for k in range(len(pulls)):
         means[k] = (totals[k] + 1.0) / (pulls[k] + 2.0)
     return means
-
-
-def bar_of(problem: Problem, means: Floats) -> float:
-    """The threshold by these means."""
-    if not math.isnan(problem.mu0):
-        return float(problem.mu0)
-    if problem.reference >= 0:
-        return float((1.0 - problem.alpha) * means[problem.reference])
-    return float((1.0 - problem.alpha) * means.max())
-
-
-def leader_of(problem: Problem, means: Floats) -> int:
-    """The cheapest arm whose mean reaches the threshold, or the one with the largest mean."""
-    bar = bar_of(problem, means)
-    for k in range(len(means)):
-        if means[k] >= bar:
-            return k
-    return int(np.argmax(means))
 
 
 def unit_of(problem: Problem) -> float:

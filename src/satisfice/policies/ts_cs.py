@@ -47,7 +47,7 @@ class TSCS(Policy):
     The law is the literal rule's, but few samples are drawn. Every arm has an interval such that, while all
     samples lie inside theirs, one arm is `sure` to be played. Whether a sample lies outside is an event of
     small probability, independent between arms and steps, so the time of the next one is drawn at once
-    (`settle`), and the sure arm is leased until then. The probabilities need not be known: bounds on them
+    (`step_of`), and the sure arm is leased until then. The probabilities need not be known: bounds on them
     that hold for some time ahead do, and an event that is too many is undone (`beta.tail_draw`). In a step
     with a sample outside its interval, or without a sure arm, the samples are drawn one by one, those known
     to lie inside conditionally on that, until the choice is clear (`choose`). How good the intervals are
@@ -118,7 +118,7 @@ def catch_up(problem: Problem, state: State, plan: Plan, table: Table, t: int, r
         add_up(table)
         plan.sure = sure(table, problem.costs, scale)
         sort(plan, table)
-        plan.left, state.floats[-1] = settle(rng.standard_exponential(), table[-1].reach)
+        plan.left, state.floats[-1] = step_of(rng.standard_exponential(), table[-1].reach)
     return True
 
 
@@ -141,7 +141,7 @@ def special_step(problem: Problem, state: State, plan: Plan, table: Table, rng: 
                 note(plan, table, k, theta)
                 least, most = max(least, theta), max(most, theta)
             place = table[k].reach + rng.standard_exponential()
-        plan.left, state.floats[-1] = settle(place, length)
+        plan.left, state.floats[-1] = step_of(place, length)
     if not special:
         return plan.sure
     if 0.0 <= table[plan.top].theta < table[plan.top].lo:
@@ -194,7 +194,7 @@ def count(table: Table, pulls: Ints, totals: Floats, wait: bool) -> bool:
     return held
 
 
-def settle(place: float, length: float) -> tuple[int, float]:
+def step_of(place: float, length: float) -> tuple[int, float]:
     """The step in which a place on the line lies, counted from 0, and the place within that step."""
     if place >= length * 1e15:
         return NEVER, 0.0

@@ -65,7 +65,7 @@ class Arm:
 
 
 class Plan:
-    """What it remembers besides: the record in `state.ints`, and the place on the line of `settle` behind the arms."""
+    """What it remembers besides: the record in `state.ints`, and the place on the line of `step_of` behind the arms."""
 
     tune: int  # the time at which intervals are chosen next
     sure: int  # the sure arm, -1 when there is none

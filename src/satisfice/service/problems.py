@@ -161,5 +161,20 @@ def unknown_decision(text: str) -> Problem:
 
 def misread(error: msgspec.DecodeError, what: str = "body") -> Problem:
     """A body or a query that is not what it should be, with the place."""
+    message, place = place_of(error)
+    return Problem("invalid-request", f"{what}: {message}", place=place)
+
+
+def place_of(error: msgspec.DecodeError) -> tuple[str, str]:
+    """What is wrong, and where: `msgspec` has the place in its message alone.
+
+    Examples
+    --------
+    >>> try:
+    ...     msgspec.convert({"a": [1, "x"]}, dict[str, list[int]])
+    ... except msgspec.ValidationError as error:
+    ...     place_of(error)
+    ('Expected `int`, got `str`', '$[...][1]')
+    """
     message, _, place = str(error).partition(" - at `")
-    return Problem("invalid-request", f"{what}: {message}", place=place.rstrip("`") or "$")
+    return message, place.rstrip("`") or "$"

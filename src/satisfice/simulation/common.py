@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from satisfice.errors import InvalidRun
 from satisfice.problem import Instance
-from satisfice.simulation.streams import Words, reachable, settable
+from satisfice.simulation.streams import Settable, Words, reachable, settable
 from satisfice.simulation.world import BERNOULLI, GAUSSIAN, World
 
 Floats = NDArray[np.float64]
@@ -33,13 +33,13 @@ INCREMENT = np.uint64(0x5851F42D4C957F2D)  # odd, as PCG64 wants it
 
 
 class CommonWorld(NamedTuple):
-    """A world in which the n-th reward of an arm is settled. In the policy's order. For one run of one policy."""
+    """A world in which the n-th reward of an arm is fixed. In the policy's order, for one run of one policy."""
 
     world: World
     levels: Floats  # (levels,) the values that a reward may have; none for Gaussian rewards
     chances: Floats  # (arms, levels)
     keys: Words  # (arms, 2)
-    generator: tuple[np.random.Generator, Words, NDArray[np.int32]]
+    generator: Settable
     done: Ints  # (arms,) pulls so far
     seen: Floats  # (arms, parts) what came of them: the count of each level, or a sum and a sum of squares
     blocks: Ints  # (arms,) how many whole blocks are in `past`
@@ -244,12 +244,12 @@ def _log_choose(n: int, k: int) -> float:
 
 def _at(common: CommonWorld, arm: int, depth: int, index: int) -> np.random.Generator:
     """The generator, set to the random numbers of a node."""
-    rng, words, spare = common.generator
+    rng, words, half = common.generator
     where = np.uint64(index) * np.uint64(64) + np.uint64(depth)
     words[0] = _mixed(common.keys[arm, 0] + where * STEP)
     words[1] = _mixed(common.keys[arm, 1] ^ words[0])
     words[2], words[3] = INCREMENT, STEP
-    spare[2] = 0
+    half[0] = 0
     return rng
 
 

@@ -105,14 +105,14 @@ def recall(state: State, begun: State) -> None:
         state.floats[i] = begun.floats[i]
 
 
-class Source(NamedTuple):
+class Outset(NamedTuple):
     """What many runs begin with, and where their random numbers come from."""
 
     begun: State  # what the rule knows at the beginning of every run, as a rule mostly: nothing
     streams: Words  # (runs, 4) the state of the generator at the beginning of every run
     rng: np.random.Generator
     words: Words  # (4,) the state of `rng` itself: what is written here it goes on from
-    spare: NDArray[np.int32]  # (4,) memory of `rng` whose third word says that half a number is left over
+    half: NDArray[np.int32]  # (1,) whether `rng` has half a number left over
 
 
 class Sheet(NamedTuple):
@@ -127,23 +127,23 @@ class Sheet(NamedTuple):
 
 @uncounted
 def run_many(
-    problem: Problem, state: State, world: World, checkpoints: Ints, source: Source, sheet: Sheet
+    problem: Problem, state: State, world: World, checkpoints: Ints, outset: Outset, sheet: Sheet
 ) -> tuple[int, int]:
-    """One run after the other, each with a stream of `source`; fills in `sheet`.
+    """One run after the other, each with a stream of `outset`; fills in `sheet`.
 
     Answers with the runs that were done, and where the rule answered with no lease, the pulls up to there."""
-    for i in range(len(source.streams)):
+    for i in range(len(outset.streams)):
         for word in range(4):
-            source.words[word] = source.streams[i, word]
-        source.spare[2] = 0
-        recall(state, source.begun)
-        done = run(problem, state, world, checkpoints, sheet.record, source.rng)
+            outset.words[word] = outset.streams[i, word]
+        outset.half[0] = 0
+        recall(state, outset.begun)
+        done = run(problem, state, world, checkpoints, sheet.record, outset.rng)
         if done < checkpoints[-1]:
             return i, done
         add_up(sheet.record, sheet.gaps, sheet.curves[i])
         for k in range(len(sheet.order)):
             sheet.pulls[i, sheet.order[k]] = sheet.record[-1, k]
-    return len(source.streams), 0
+    return len(outset.streams), 0
 
 
 def compiled_runs(policy: Policy) -> Callable[..., tuple[int, int]]:
@@ -185,10 +185,10 @@ def _only(policy: Policy) -> Callable[..., int]:
             return done
         begun = deepcopy(state)
         arms = len(problem.costs)
-        _, words, spare = settable(bits)
-        source = Source(begun, words.copy()[np.newaxis], rng, words, spare)
+        _, words, half = settable(bits)
+        outset = Outset(begun, words.copy()[np.newaxis], rng, words, half)
         nothing = np.zeros((0, arms)), np.zeros((1, arms), dtype=np.int64), np.zeros((1, 0, len(checkpoints)))
-        done, t = many(problem, state, world, checkpoints, source, Sheet(np.arange(arms), *nothing, record))
+        done, t = many(problem, state, world, checkpoints, outset, Sheet(np.arange(arms), *nothing, record))
         return int(checkpoints[-1]) if done else t
 
     return carry_out

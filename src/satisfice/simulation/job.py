@@ -17,7 +17,7 @@ from satisfice.policies.contract import Problem, arrange, make_problem, new_stat
 from satisfice.problem import Instance, Setting
 from satisfice.simulation.changing import Course
 from satisfice.simulation.common import CommonWorld, check_common, common_world
-from satisfice.simulation.engine import Engine, Sheet, Source, compiled_run, compiled_runs, plain_run, runs_compiled
+from satisfice.simulation.engine import Engine, Outset, Sheet, compiled_run, compiled_runs, plain_run, runs_compiled
 from satisfice.simulation.regret import add_up
 from satisfice.simulation.results import Result, Terms, versions
 from satisfice.simulation.streams import reachable, settable, states
@@ -130,10 +130,10 @@ class Job:
     def _run_at_once(self, first: int, pulls: NDArray[np.int64], curves: NDArray[np.float64]) -> None:
         state = new_state(self.policy, len(self.order))
         begun = new_state(self.policy, len(self.order))
-        source = Source(begun, states(self.seed, self._label, first, len(pulls)), *settable(np.random.PCG64(0)))
+        outset = Outset(begun, states(self.seed, self._label, first, len(pulls)), *settable(np.random.PCG64(0)))
         record = np.zeros((len(self.checkpoints), len(self.order)), dtype=np.int64)
         sheet = Sheet(self.order, self.gaps, pulls, curves, record)
-        done, t = compiled_runs(self.policy)(self.problem, state, self.world, self.checkpoints, source, sheet)
+        done, t = compiled_runs(self.policy)(self.problem, state, self.world, self.checkpoints, outset, sheet)
         if done < len(pulls):
             raise unsound(self.policy.label, len(self.order), int(t))
 

@@ -1,6 +1,8 @@
-"""Regret: pulls times gaps. Plain code, which the simulator compiles."""
+"""Regret: pulls times gaps, by plain code that the simulator compiles; and how well runs know its mean."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,3 +28,16 @@ def add_up(pulls: NDArray[np.int64], gaps: NDArray[np.float64], curves: NDArray[
             if gap != 0.0:
                 for mark in range(len(pulls)):
                     curves[kind, mark] += gap * pulls[mark, arm]
+
+
+def standard_error(values: NDArray[np.float64]) -> float:
+    """Of the mean of runs: 0 where they are equal up to rounding, nan for a single one.
+
+    Examples
+    --------
+    >>> standard_error(np.array([1.0, 3.0])), standard_error(np.full(3, 0.1)), standard_error(np.ones(1))
+    (1.0, 0.0, nan)
+    """
+    if len(values) < 2:
+        return math.nan
+    return 0.0 if np.ptp(values) <= 1e-12 * abs(values).max() else float(values.std(ddof=1)) / math.sqrt(len(values))

@@ -105,7 +105,7 @@ def simulate_segments(
     seed, rule = whole("seed", seed, 0, MAX_SEED), get_policy(policy)
     if sharing == "shared" and learns(rule):
         raise InvalidPolicy(f"{rule.id} learns more from rewards than sums, which is all that segments can share")
-    stage = _Stage(instance, setting, rule, horizon, sharing, planned)
+    setup = _Setup(instance, setting, rule, horizon, sharing, planned)
     play = (compile_native if compiled else link)(
         play_out, start=type(rule).start, decide=type(rule).decide, learn=type(rule).learn
     )
@@ -114,7 +114,7 @@ def simulate_segments(
     label = zlib.crc32(f"{rule.label} {sharing}".encode())
     for run in range(runs):
         rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(label, run))))
-        stage.run(play, pulls[run], totals[run], rng)
+        setup.run(play, pulls[run], totals[run], rng)
     gaps = [
         np.stack([gaps(inst) for inst in instance.segments.values()])
         for gaps in (setting.cost_gaps, setting.quality_gaps)
@@ -123,7 +123,7 @@ def simulate_segments(
     return SegmentedResult(rule.label, sharing, instance.names, pulls, totals, both[0], both[1])
 
 
-class _Stage:
+class _Setup:
     """All that a run needs: one set of arms for each segment, or for all of them."""
 
     def __init__(

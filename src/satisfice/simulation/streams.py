@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,8 +103,8 @@ def _times(high: Words, low: Words) -> tuple[Words, Words]:
 def reachable() -> bool:
     """Whether the memory of a generator is laid out as it is written here."""
     bits = np.random.PCG64(0)
-    generator, words, spare = settable(bits)
-    words[:], spare[2] = (2, 1, 5, 3), 0
+    generator, words, half = settable(bits)
+    words[:], half[0] = (2, 1, 5, 3), 0
     kept = bits.state
     number = generator.random()
     bits.state = kept
@@ -111,10 +112,18 @@ def reachable() -> bool:
     return same and number == generator.random()
 
 
-def settable(bits: np.random.PCG64) -> tuple[np.random.Generator, Words, NDArray[np.int32]]:
-    """A generator, its state (as in `states`), and the memory whose third word says that half a number is left over."""
+class Settable(NamedTuple):
+    """A generator with its own memory, which it goes on from when that is written to."""
+
+    rng: np.random.Generator
+    words: Words  # (4,) its state, as in `states`
+    half: NDArray[np.int32]  # (1,) whether half a number is left over
+
+
+def settable(bits: np.random.PCG64) -> Settable:
+    """A generator whose state can be set."""
     address: int = bits.ctypes.state_address
     pointer = ctypes.c_void_p.from_address(address).value
     words = np.ctypeslib.as_array((ctypes.c_uint64 * 4).from_address(pointer or 0))
-    spare = np.ctypeslib.as_array((ctypes.c_int32 * 4).from_address(address))
-    return np.random.Generator(bits), words, spare
+    half = np.ctypeslib.as_array((ctypes.c_int32 * 4).from_address(address))[2:3]  # behind a pointer of two words
+    return Settable(np.random.Generator(bits), words, half)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from satisfice.plots import drawn_in, headline, legend, looks, new_figure, pretty, readable
+from satisfice.simulation.regret import standard_error
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,7 +38,7 @@ def picture(sweep: Sweep) -> Figure:
             x = [place if numeric else places.index(place) for place, _ in points]
             values = [getattr(result, what) for _, result in points]
             mean = np.array([value.mean() for value in values])
-            error = np.array([2 * value.std(ddof=1) / len(value) ** 0.5 if len(value) > 1 else 0.0 for value in values])
+            error = np.array([2 * standard_error(value) if len(value) > 1 else 0.0 for value in values])
             ax.errorbar(x, mean, error, color=colour, marker=marker, linestyle=dash, capsize=2, label=label)
         if not numeric:
             ax.set_xticks(range(len(places)), [str(place) for place in places], rotation=30, ha="right")

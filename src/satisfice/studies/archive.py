@@ -110,16 +110,16 @@ def archive(ledger: Ledger, before: float, path: Path) -> int:
     if not last:
         return 0
     first = ledger.look(lambda view: view.machine.archived)
-    written: Tally | None = None
+    written: Reckoning | None = None
 
-    def write(view: View) -> Tally:
-        found = tally(view, last)
+    def write(view: View) -> Reckoning:
+        found = reckon(view, last)
         write_log(view, path, last, new=written is None)
         return found
 
     def work(tx: Transaction) -> int:
         # Others wait for this: what takes long, to read and to add up, was done before.
-        machine, counted = tx.machine, cast(Tally, written)
+        machine, counted = tx.machine, cast(Reckoning, written)
         if machine.archived != first:
             raise InvalidStudy("somebody else archives this study at the same time; nothing was deleted")
         if tx.size(last) != counted.size or _marks(machine) != counted.marks:
@@ -156,7 +156,7 @@ def _untouched(ledger: Ledger, first: int) -> bool:
         return False
 
 
-class Tally(NamedTuple):
+class Reckoning(NamedTuple):
     """What the first decisions that are still in the log amount to, and what that rests on."""
 
     through: int
@@ -181,10 +181,10 @@ class Tally(NamedTuple):
 
 def amounts(view: View, through: int) -> dict[str, object]:
     """What the decisions up to `through` that are still in the log amount to: the data of an archive's event."""
-    return tally(view, through).data(view.machine)
+    return reckon(view, through).data(view.machine)
 
 
-def tally(view: View, through: int) -> Tally:
+def reckon(view: View, through: int) -> Reckoning:
     """What the decisions up to `through` amount to."""
     machine = view.machine
     handed = [0] * len(machine.leaves)
@@ -200,7 +200,7 @@ def tally(view: View, through: int) -> Tally:
         for entry in entries:
             part.enter(entry)
     of_lease = [(leaf.lease.number, pulls) for leaf, pulls in zip(machine.leaves, handed, strict=True)]
-    return Tally(through, part.counts(), of_lease, (lines, names), _marks(machine))
+    return Reckoning(through, part.counts(), of_lease, (lines, names), _marks(machine))
 
 
 def _marks(machine: Machine) -> list[list[int]]:

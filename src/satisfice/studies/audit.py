@@ -63,12 +63,13 @@ class _Checked:
             if asked.id != self.decisions + 1:
                 self.odd.append(f"decision {asked.id} follows decision {self.decisions}")
             self.decisions = asked.id
-            was: tuple[str, float | None, float | None] = (Outcome.OPEN, None, None)
+            outcome, reward, cost = str(Outcome.OPEN), None, None
             for nth, entry in enumerate(entries, 1):
-                if entry.nth != nth or entry.arm != asked.arm or (entry.was, entry.was_reward, entry.was_cost) != was:
+                was = entry.was, entry.was_reward, entry.was_cost
+                if entry.nth != nth or entry.arm != asked.arm or was != (outcome, reward, cost):
                     self.odd.append(f"entry {entry.nth} of decision {asked.id} does not follow from the one before")
-                was = entry.outcome, entry.reward, entry.cost
-            self.rewards += was[1] is not None
+                outcome, reward, cost = entry.outcome, entry.reward, entry.cost
+            self.rewards += reward is not None
             yield asked, entries
 
 

@@ -77,7 +77,7 @@ class Config:
     @cached_property
     def scaled_setting(self) -> Setting:
         """The setting for rewards on [0, 1]."""
-        return self.setting if math.isnan(self.setting.mu0) else FixedThreshold(self.scale(self.setting.mu0))
+        return FixedThreshold(self.scale(self.setting.mu0)) if self.setting.fixed else self.setting
 
     def to_dict(self) -> dict[str, object]:
         """Plain data that `from_dict` reads back."""
@@ -113,7 +113,14 @@ class Config:
         policy = cast("dict[str, dict[str, float]]", values["policy"])
         values["setting"] = Setting.from_dict(cast("dict[str, object]", values["setting"]))
         kind = _known(str(values.get("name")), cast(str, policy["id"]))
-        values["policy"] = kind(**{name: value for name, value in policy["params"].items() if name not in kind.retired})
+        params = {name: value for name, value in policy["params"].items() if name not in kind.retired}
+        unknown = params.keys() - {field.name for field in fields(kind)}
+        if unknown:
+            raise StorageError(
+                f"the study {values.get('name')!r} was made with a newer {kind.id} (it has "
+                f"{', '.join(sorted(unknown))}); upgrade satisfice, or what the policy is from, to open it"
+            )
+        values["policy"] = kind(**params)
         values["arms"] = tuple(
             (str(name), float(cost)) for name, cost in cast("list[tuple[str, float]]", values["arms"])
         )

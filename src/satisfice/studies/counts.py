@@ -16,8 +16,6 @@ from satisfice.changes import Change, Watch, feed_each, new_watch
 BITS = 80
 UNIT = 1 << BITS
 UNITS = UNIT * UNIT  # of squares
-# The share of the allowed error that is kept for arms that come later.
-LATER = 0.05
 
 
 @lru_cache(maxsize=4096)
@@ -41,20 +39,6 @@ def fields_of(record: Counts | Progress | Group) -> list[object]:
     [3, 0, 0, 0, 0, 0]
     """
     return [getattr(record, name) for name in record.__match_args__]
-
-
-def share_of(born: int) -> float:
-    """The share of the allowed error for all that is said of an arm and those before it.
-
-    The arms that a study begins with have all of it but `LATER` together; the q-th of those that come later, or begin
-    anew after a change, has `LATER x 6 / (pi q)^2`.
-
-    Examples
-    --------
-    >>> share_of(0), round(sum(share_of(q) for q in range(1, 10_000)), 4)
-    (0.95, 0.05)
-    """
-    return 1.0 - LATER if not born else LATER * 6.0 / (math.pi * born) ** 2
 
 
 @dataclass(slots=True)

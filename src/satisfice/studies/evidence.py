@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from satisfice import between, proofs
-from satisfice.statistics import interval
-from satisfice.studies.counts import UNIT, UNITS, share_of
+from satisfice.statistics import interval, share_of
+from satisfice.studies.counts import UNIT, UNITS
 from satisfice.studies.facts import CERTIFIED, NONE, REFUTED, Fact, read_facts
 from satisfice.studies.machine import Machine
 
@@ -91,14 +91,11 @@ class Evidence:
     def _level(self, born: int) -> float:
         """The nats that a comparison needs of an arm that was born then with one that came before it."""
         first, setting = len(self.machine.config.arms), self.machine.config.setting
-        alone = setting.reference is not None or not math.isnan(setting.mu0)
+        reference, fixed = setting.reference is not None, setting.fixed
+        count = proofs.comparisons(first, reference, fixed)
         if born:
-            comparisons = 1 if alone else first + born - 1
-        elif not math.isnan(setting.mu0):
-            comparisons = first
-        else:
-            comparisons = first - 1 if alone else first * (first - 1) // 2
-        return math.log(max(comparisons, 1) / (self.delta * share_of(born)))
+            count = 1 if reference or fixed else first + born - 1
+        return math.log(max(count, 1) / (self.delta * share_of(born)))
 
     def allowed(self, arm: int) -> float:
         """The probability with which the interval of an arm (an index of the study) may ever miss."""
@@ -135,15 +132,15 @@ class Evidence:
             return low, high
         delta = self.allowed(arm)
         mean = min(max((record.paid / (UNIT * record.bills) - low) / (high - low), 0.0), 1.0)
-        ends = interval(record.bills, mean, delta)
-        return low + (high - low) * ends[0], low + (high - low) * ends[1]
+        least, most = interval(record.bills, mean, delta)
+        return low + (high - low) * least, low + (high - low) * most
 
     def doubts(self, arm: int, out: Collection[int]) -> list[int]:
         """The arms, but for those that are `out`, that may be cheaper than an arm which they seem to be dearer than."""
         place = self.rank.get(arm, -1)
         if self.machine.config.costs != "told" or place < 0:
             return []
-        high = self.cost_interval(arm)[1]
+        _, high = self.cost_interval(arm)
         return [i for i in self.order[place + 1 :] if i not in out and self.cost_interval(i)[0] < high]
 
     def stands(self, fact: Fact) -> bool:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Self, cast
 
 from satisfice.errors import InvalidStudy
 from satisfice.policies.contract import Problem, State, arrange, learns, make_problem, new_state
+from satisfice.statistics import share_of
 from satisfice.studies.config import Config
-from satisfice.studies.counts import UNIT, Arm, Group, Progress, share_of, units
+from satisfice.studies.counts import UNIT, Arm, Group, Progress, units
 from satisfice.studies.facts import Facts
 from satisfice.studies.frontier import Frontier
 from satisfice.studies.kinship import Kinship
@@ -258,7 +259,7 @@ class StudyFields:
     def share(self, arm: int) -> float:
         """The share of an allowed error for what is said of one arm alone."""
         born = self.born(arm)
-        return share_of(born) / (1 if born else len(self.config.arms))
+        return share_of(born, len(self.config.arms))
 
     def index(self, name: object) -> int:
         """The index of an arm by name, or `InvalidStudy`."""

@@ -108,9 +108,10 @@ class Frontier:
                 mature == -float("inf") or not self._old(next(iter(rows(following, following)), None), mature)
             ):
                 return
-            settled = self.ahead.pop(following, None)
-            if settled is not None and settled[1] is not None:
-                self.count(settled[0], following, settled[1])
+            if following in self.ahead:
+                arm, counted = self.ahead.pop(following)
+                if counted is not None:
+                    self.count(arm, following, counted)
             self.last = following
 
     @staticmethod

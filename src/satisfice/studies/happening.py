@@ -100,9 +100,10 @@ class StudyEvents(StudyFields):
 
         What was proved of the arm, or by it, is of another time.
         """
-        record, kept = self.arms[arm], min(after[0], MOST_HEAD if faded is None else RECALL)
+        pulls, total = after
+        record, kept = self.arms[arm], min(pulls, MOST_HEAD if faded is None else RECALL)
         self.faded = [list(item) for item in faded or ()]
-        record.begin_anew(decisions, kept, after[1] * kept // max(after[0], 1), self._later())
+        record.begin_anew(decisions, kept, total * kept // max(pulls, 1), self._later())
         self.changes += 1
         self.drifts = [
             *self.drifts[1 - MOST_DRIFTS :],

@@ -48,10 +48,10 @@ class Kinship:
             self.kin = new_kin(segments, arms)
             self._count(self.kin)
             # From the beginning, twice: who follows depends on who else does.
-            rows = np.zeros((3, len(CLOSENESS)))
+            weight, mean, count = np.zeros((3, len(CLOSENESS)))
             for _ in range(2):
                 for s, k in zip(*np.nonzero(self.kin.pulls), strict=True):
-                    follow(self.kin, int(s), int(k), rows[0], rows[1], rows[2])
+                    follow(self.kin, int(s), int(k), weight, mean, count)
         else:
             self._count(old)
         return self.kin

@@ -38,7 +38,14 @@ class Feed(NamedTuple):
     rounded: bool  # whether the rule needs whole sums of rewards
 
 
-class Books(NamedTuple):
+class Outstanding(NamedTuple):
+    """Decisions whose rewards are to come, oldest first: blocks of one arm each, in a ring."""
+
+    arms: Ints
+    counts: Ints
+
+
+class Accounts(NamedTuple):
     """What a study knows of every arm, in the order of the instance."""
 
     asked: Ints
@@ -116,18 +123,18 @@ def rehearse_late(
     world = make_world(instance, np.arange(instance.arms))
     for run in range(count):
         rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(run,))))
-        books = new_books(instance)
+        accounts = new_accounts(instance)
         if guesses is not None:
-            books.guesses[:] = list(guesses)
+            accounts.guesses[:] = list(guesses)
         elif told:
-            books.guesses[:] = [price(feed, k, 1, rng) for k in range(instance.arms)]
-        order = arrange(books.guesses, setting, instance.names)
+            accounts.guesses[:] = [price(feed, k, 1, rng) for k in range(instance.arms)]
+        order = arrange(accounts.guesses, setting, instance.names)
         problem = make_problem(
-            config.policy, config.scaled_setting, books.guesses, order, config.horizon, bounded=True, binary=binary
+            config.policy, config.scaled_setting, accounts.guesses, order, config.horizon, bounded=True, binary=binary
         )  # fmt: skip
         state = new_state(config.policy, len(order))
-        if engine(problem, state, world, feed, books, order, times, record[run], rng) < total:
-            raise unsound(config.policy.label, len(order), int(books.pulls.sum()))
+        if engine(problem, state, world, feed, accounts, order, times, record[run], rng) < total:
+            raise unsound(config.policy.label, len(order), int(accounts.pulls.sum()))
     return LateRuns(times, record, record @ setting.cost_gaps(instance), record @ setting.quality_gaps(instance))
 
 
@@ -139,10 +146,10 @@ def linked(policy: type[Policy]) -> dict[str, Callable[..., Any]]:
     }
 
 
-def new_books(instance: Instance) -> Books:
-    """The books before the first decision."""
+def new_accounts(instance: Instance) -> Accounts:
+    """What is known before the first decision."""
     ints, floats = np.zeros((3, instance.arms), dtype=np.int64), np.zeros((3, instance.arms))
-    return Books(ints[0], ints[1], floats[0], ints[2], floats[1], instance.costs.copy(), floats[2])
+    return Accounts(ints[0], ints[1], floats[0], ints[2], floats[1], instance.costs.copy(), floats[2])
 
 
 def price(feed: Feed, arm: int, calls: int, rng: np.random.Generator) -> float:
@@ -152,11 +159,11 @@ def price(feed: Feed, arm: int, calls: int, rng: np.random.Generator) -> float:
     return float(rng.gamma(calls * feed.shape, feed.costs[arm] / feed.shape))
 
 
-def look(problem: Problem, feed: Feed, books: Books, order: Ints, seen: Ints) -> bool:
+def look(problem: Problem, feed: Feed, accounts: Accounts, order: Ints, seen: Ints) -> bool:
     """Bring the order of the arms by cost up to date; whether it is still the one that the lease was made on."""
     if not feed.told:
         return True
-    prices = np.where(books.pulls > 0, books.paid / np.maximum(books.pulls, 1), books.guesses)
+    prices = np.where(accounts.pulls > 0, accounts.paid / np.maximum(accounts.pulls, 1), accounts.guesses)
     now = np.argsort(prices, kind="mergesort")
     same = True
     for k in range(len(order)):
@@ -166,27 +173,27 @@ def look(problem: Problem, feed: Feed, books: Books, order: Ints, seen: Ints) ->
     return same
 
 
-def fill(state: State, books: Books, order: Ints, expected: bool) -> int:
+def fill(state: State, accounts: Accounts, order: Ints, expected: bool) -> int:
     """The sums as the rule sees them; with what is outstanding at the mean that an arm is believed to have, or not.
     Answers with how much is outstanding."""
     outstanding = 0
     for k in range(len(order)):
         i = order[k]
-        state.pulls[k], state.totals[k] = books.pulls[i], books.totals[i]
+        state.pulls[k], state.totals[k] = accounts.pulls[i], accounts.totals[i]
         if expected:
-            pending = books.asked[i] - books.pulls[i]
+            pending = accounts.asked[i] - accounts.pulls[i]
             state.pulls[k] += pending
-            state.totals[k] += pending * (books.totals[i] + 1.0) / (books.pulls[i] + 2)
+            state.totals[k] += pending * (accounts.totals[i] + 1.0) / (accounts.pulls[i] + 2)
             outstanding += pending
     return outstanding
 
 
-def arrive(world: World, feed: Feed, books: Books, arm: int, count: int, rng: np.random.Generator) -> None:
+def arrive(world: World, feed: Feed, accounts: Accounts, arm: int, count: int, rng: np.random.Generator) -> None:
     """Rewards, and costs, of an arm are told."""
-    books.totals[arm] += draw(world, arm, count, rng)[0]
+    accounts.totals[arm] += draw(world, arm, count, rng)[0]
     if feed.told:
-        books.paid[arm] += price(feed, arm, count, rng)
-    books.pulls[arm] += count
+        accounts.paid[arm] += price(feed, arm, count, rng)
+    accounts.pulls[arm] += count
 
 
 def run_late(
@@ -194,7 +201,7 @@ def run_late(
     state: State,
     world: World,
     feed: Feed,
-    books: Books,
+    accounts: Accounts,
     order: Ints,
     checkpoints: Ints,
     record: Ints,
@@ -206,39 +213,38 @@ def run_late(
     """
     arms, seen = len(order), order.copy()
     trial = State(state.pulls.copy(), state.totals.copy(), state.squares.copy(), state.ints.copy(), state.floats.copy())
-    # What is outstanding, oldest first: blocks of one arm each, in a ring.
     room = feed.delay + 2
-    queue = np.zeros((room, 2), dtype=np.int64)
+    queue = Outstanding(np.zeros(room, dtype=np.int64), np.zeros(room, dtype=np.int64))
     first, blocks = 0, 0
     arm, pulls, handed = 0, 0, 0  # the lease; no pulls: there is none
     guess, left = 0, 0  # what the rule would do now, and how often still
     look_at, done, arrived, mark = 0, 0, 0, 0
     while done < checkpoints[-1]:
         while arrived < done - feed.delay:
-            count = min(queue[first, 1], done - feed.delay - arrived)
-            arrive(world, feed, books, queue[first, 0], count, rng)
+            count = min(queue.counts[first], done - feed.delay - arrived)
+            arrive(world, feed, accounts, queue.arms[first], count, rng)
             arrived += count
-            queue[first, 1] -= count
-            if queue[first, 1] == 0:
+            queue.counts[first] -= count
+            if queue.counts[first] == 0:
                 first, blocks = (first + 1) % room, blocks - 1
-        missing = lacking(books, order, arm, pulls)
+        missing = lacking(accounts, order, arm, pulls)
         due = missing == 0
         if not due and feed.told and arm != SWEEP and arrived >= look_at:
-            due = not look(problem, feed, books, order, seen)
+            due = not look(problem, feed, accounts, order, seen)
             if not due:
                 look_at = math.ceil(1.1 * arrived) + 1
         if due:
-            anew = done == 0 or not look(problem, feed, books, order, seen)
-            fill(state, books, order, False)
-            teach(problem, state, books, order, anew, rng)
+            anew = done == 0 or not look(problem, feed, accounts, order, seen)
+            fill(state, accounts, order, False)
+            teach(problem, state, accounts, order, anew, rng)
             seen[:] = order
             rank, pulls = decide(problem, state, arrived, rng)
             if not sound(rank, pulls, arms):
                 return done
             arm = SWEEP if rank == SWEEP else order[rank]
-            books.known_pulls[:], books.known_totals[:] = books.pulls, books.totals
+            accounts.known_pulls[:], accounts.known_totals[:] = accounts.pulls, accounts.totals
             handed, left = 0, 0
-            missing = lacking(books, order, arm, pulls)
+            missing = lacking(accounts, order, arm, pulls)
         # Whose turn it is, and for how many decisions nothing can change that.
         if arm == SWEEP and handed < pulls * arms:
             now, steps = seen[handed % arms], 1
@@ -246,7 +252,7 @@ def run_late(
             now, steps = arm, pulls - handed
         else:
             if left == 0:
-                guess, left = expect(problem, state, trial, feed, books, order, seen, rng)
+                guess, left = expect(problem, state, trial, feed, accounts, order, seen, rng)
                 if left == 0:
                     return done
             now, steps = guess, left
@@ -257,29 +263,31 @@ def run_late(
         left = max(left - steps, 0)
         handed += steps
         done += steps
-        books.asked[now] += steps
+        accounts.asked[now] += steps
         last = (first + blocks - 1) % room
-        if blocks > 0 and queue[last, 0] == now:
-            queue[last, 1] += steps
+        if blocks > 0 and queue.arms[last] == now:
+            queue.counts[last] += steps
         else:
             last, blocks = (first + blocks) % room, blocks + 1
-            queue[last, 0], queue[last, 1] = now, steps
+            queue.arms[last], queue.counts[last] = now, steps
         if done == checkpoints[mark]:
-            record[mark] = books.asked
+            record[mark] = accounts.asked
             mark += 1
     return done
 
 
-def lacking(books: Books, order: Ints, arm: int, pulls: int) -> int:
+def lacking(accounts: Accounts, order: Ints, arm: int, pulls: int) -> int:
     """Rewards that are missing for the lease to be carried out."""
     missing = 0
     for i in order:
         if arm == SWEEP or i == arm:
-            missing += max(pulls - (books.pulls[i] - books.known_pulls[i]), 0)
+            missing += max(pulls - (accounts.pulls[i] - accounts.known_pulls[i]), 0)
     return missing
 
 
-def teach(problem: Problem, state: State, books: Books, order: Ints, anew: bool, rng: np.random.Generator) -> None:
+def teach(
+    problem: Problem, state: State, accounts: Accounts, order: Ints, anew: bool, rng: np.random.Generator
+) -> None:
     """Let the rule learn what has come in since its last lease, or all of it, where its memory begins anew."""
     if anew:
         state.ints[:] = 0
@@ -287,9 +295,9 @@ def teach(problem: Problem, state: State, books: Books, order: Ints, anew: bool,
         start(problem, state)
     for k in range(len(order)):
         i = order[k]
-        count, total = books.pulls[i], books.totals[i]
+        count, total = accounts.pulls[i], accounts.totals[i]
         if not anew:
-            count, total = count - books.known_pulls[i], total - books.known_totals[i]
+            count, total = count - accounts.known_pulls[i], total - accounts.known_totals[i]
         if count > 0:
             learn(problem, state, k, count, total, rng)
 
@@ -299,14 +307,14 @@ def expect(
     state: State,
     trial: State,
     feed: Feed,
-    books: Books,
+    accounts: Accounts,
     order: Ints,
     seen: Ints,
     rng: np.random.Generator,
 ) -> tuple[int, int]:
     """What the rule would do if all that is outstanding came in as expected, and how often; 0 times: no lease."""
-    same = look(problem, feed, books, order, seen)
-    outstanding = fill(trial, books, order, True)
+    same = look(problem, feed, accounts, order, seen)
+    outstanding = fill(trial, accounts, order, True)
     if same:
         trial.ints[:] = state.ints
         trial.floats[:] = state.floats

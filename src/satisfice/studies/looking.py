@@ -6,10 +6,11 @@ How often to look, and what that may cost, says `satisfice.policies.looks`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from satisfice.policies.contract import Problem
-from satisfice.policies.looks import NEVER, Floats, gaps_of, goal_of, goes_on, leader_of, means_of, price_of
+from satisfice.policies.leader import leader_of
+from satisfice.policies.looks import NEVER, Floats, gaps_of, goal_of, goes_on, means_of, price_of
 from satisfice.studies.counts import UNIT
 
 if TYPE_CHECKING:
@@ -23,6 +24,14 @@ SOON = 64
 WAIT = 8
 
 
+class Begun(NamedTuple):
+    """A look that may go on."""
+
+    arm: int
+    seen: int  # its rewards before the look,
+    total: int  # and their sum, in units
+
+
 class Looking:
     """The notes of a part of a study about when it looked at which arm."""
 
@@ -31,7 +40,7 @@ class Looking:
         self.last: dict[int, int] = {}  # per arm: how many decisions there were when it was asked for last
         self.following = 0  # after how many decisions a look may be due
         self.found = False  # whether a look that went on is over since the rule was asked: it may choose otherwise now
-        self.begun: tuple[int, int, int] | None = None  # the arm of a look that may go on; its rewards and sum before
+        self.begun: Begun | None = None
 
     def due(self) -> int | None:
         """The arm that should be looked at with the next decision."""
@@ -46,13 +55,15 @@ class Looking:
         lost = sum(int(n) * price_of(problem, means, leader, k) for k, n in enumerate(state.pulls))
         gaps = gaps_of(problem, means, leader, machine.t, CHANGES, lost)
         soonest = machine.decisions + SOON
-        if self.begun is not None:
-            if machine.arms[self.begun[0]].outstanding > 0:
+        begun = self.begun
+        if begun is not None:
+            arm = machine.arms[begun.arm]
+            if arm.outstanding > 0:
                 soonest = machine.decisions + WAIT
-            elif self._goes_on(problem, means, gaps):
-                return self.begun[0]
+            elif self._goes_on(begun, problem, means, gaps):
+                return begun.arm
             else:
-                self.found = self.found or machine.arms[self.begun[0]].seen > self.begun[1] + 1
+                self.found = self.found or arm.seen > begun.seen + 1
                 self.begun = None
         for k, i in enumerate(machine.order):
             arm = machine.arms[i]
@@ -60,21 +71,21 @@ class Looking:
                 continue
             due = self.last.get(i, 0) + int(gaps[k])
             if due <= machine.decisions:
-                self.begun = i, arm.seen, arm.seen_total
+                self.begun = Begun(i, arm.seen, arm.seen_total)
                 return i
             soonest = min(soonest, max(due, machine.decisions + 1))
         self.following = soonest
         return None
 
-    def _goes_on(self, problem: Problem, means: Floats, gaps: Floats) -> bool:
+    def _goes_on(self, begun: Begun, problem: Problem, means: Floats, gaps: Floats) -> bool:
         """Whether the look that was begun, whose rewards have all come, goes on."""
-        i, before, sum_before = cast("tuple[int, int, int]", self.begun)
+        i = begun.arm
         arm, k = self.machine.arms[i], self.machine.rank[i]
-        n = arm.seen - before
+        n = arm.seen - begun.seen
         if k < 0 or i in self.machine.resting or gaps[k] >= NEVER or n <= 0:
             return False
-        total = min(max((arm.seen_total - sum_before) / UNIT, 0.0), float(n))
-        return goes_on(goal_of(problem, means, k), n, total, before, sum_before / UNIT)
+        total = min(max((arm.seen_total - begun.total) / UNIT, 0.0), float(n))
+        return goes_on(goal_of(problem, means, k), n, total, begun.seen, begun.total / UNIT)
 
     def to_dict(self) -> list[object]:
         """The notes as plain data."""

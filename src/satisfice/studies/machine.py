@@ -27,12 +27,10 @@ from satisfice.studies.config import Config
 from satisfice.studies.counts import UNIT, Arm
 from satisfice.studies.deciding import decide
 from satisfice.studies.looking import Looking
-from satisfice.studies.records import Event, Reason
+from satisfice.studies.records import INTERIM, LEASE, Event, Reason
 from satisfice.studies.state import FORMAT, StudyState
 from satisfice.studies.waiting import Waiting
 
-# As plain text: looking a member up costs more than choosing an arm.
-OF_THE_LEASE, IN_THE_INTERIM = str(Reason.LEASE), str(Reason.INTERIM)
 # An arm without rewards is served in place of others so often at most.
 FEW = 8
 
@@ -243,12 +241,12 @@ class Machine(StudyState):
                 return look, Reason.LOOK
         lease = self.lease
         if lease.arm >= 0 and lease.handed < lease.pulls and not self.resting and not exclude:  # nearly always
-            return lease.arm, OF_THE_LEASE
+            return lease.arm, LEASE
         trial = self.waiting.trial() if self.resting else None
         if trial is not None and trial not in exclude:
             return trial, Reason.TRIAL
         wanted = self.wanted
-        arm, reason = self.waiting.choose() if wanted is None else (wanted, OF_THE_LEASE)
+        arm, reason = self.waiting.choose() if wanted is None else (wanted, LEASE)
         if arm in self.resting:  # the reference arm
             exclude = {*exclude, *self.resting}
             if all(i in exclude for i in self.active):
@@ -257,16 +255,16 @@ class Machine(StudyState):
             return self.standin(exclude), Reason.STANDIN
         return arm, reason
 
-    def block(self, exclude: Collection[int] = (), reason: str = OF_THE_LEASE) -> int:
+    def block(self, exclude: Collection[int] = (), reason: str = LEASE) -> int:
         """How many of the next decisions are surely of the same arm for this reason: pulls of the lease, or what the
         rule would do while their rewards are outstanding."""
         lease = self.lease
         if exclude or self.resting:
             count = 0
-        elif reason == IN_THE_INTERIM:
+        elif reason == INTERIM:
             count = self.waiting.alike
         else:
-            count = 0 if lease.arm < 0 or reason != OF_THE_LEASE else max(lease.pulls - lease.handed, 0)
+            count = 0 if lease.arm < 0 or reason != LEASE else max(lease.pulls - lease.handed, 0)
         return count if self.looking is None else max(min(count, self.looking.following - self.decisions), 0)
 
     def standin(self, exclude: Collection[int] = ()) -> int:
@@ -326,7 +324,7 @@ class Machine(StudyState):
     def _floor(self, mean: Callable[[int], float], among: Collection[int]) -> float:
         """The threshold on [0, 1] by the means of these arms; nan where there are none."""
         setting = self.config.scaled_setting
-        if not math.isnan(setting.mu0):
+        if setting.fixed:
             return setting.mu0
         if setting.reference is not None:
             among = self.order[-1:]

@@ -43,6 +43,8 @@ class Reason(StrEnum):
     KEY = "key"  # the decision that was made for this key
 
 
+# As plain text: looking a member up takes time, and storages take plain text as it is.
+LEASE, INTERIM, TOLD = str(Reason.LEASE), str(Reason.INTERIM), str(Outcome.TOLD)
 # A reason, or its text, as the plain text that callers get.
 REASON_TEXT = {str(reason): str(reason) for reason in Reason}
 _CONTROL = {str(reason): reason == Reason.HOLDOUT for reason in Reason} | {"paused": None, "recorded": None}
@@ -177,6 +179,8 @@ class Row(NamedTuple):
         return made(Entry, (*values, at, after, control, self.segment))
 
 
+# The last fields of `Asked` for a choice of the policy's own, in a study without segments.
+OWN_CHOICE = tuple(Asked._field_defaults[name] for name in ("extra", "chance", "segment"))
 # How many of the fields of `Row` are those of `Asked`, in the same order.
 ASKED_FIELDS = len(Asked._fields)
 # Those of its other fields while there is no entry.

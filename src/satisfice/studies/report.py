@@ -116,7 +116,7 @@ def _control(machine: Machine) -> Control | None:
     if config.baseline is None or not config.holdout:
         return None
     span = config.high - config.offset
-    gain = _difference(
+    gain, least, most = _difference(
         _moments(others.pulls, others.total, others.squares), _moments(mine.pulls, mine.total, mine.squares)
     )
     saving = _difference(
@@ -128,7 +128,7 @@ def _control(machine: Machine) -> Control | None:
         rewards=mine.pulls,
         mean=config.unscale(mine.total / (UNIT * mine.pulls)) if mine.pulls else math.nan,
         others_mean=config.unscale(others.total / (UNIT * others.pulls)) if others.pulls else math.nan,
-        gain=(span * gain[0], span * gain[1], span * gain[2]),
+        gain=(span * gain, span * least, span * most),
         saving=saving,
     )
 
@@ -142,7 +142,9 @@ def _moments(count: int, total: int, squares: int) -> tuple[float, float]:
 
 
 def _difference(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float, float]:
-    middle, width = a[0] - b[0], 1.96 * math.sqrt(a[1] + b[1])
+    """Of two means, by their moments, and between what it may be."""
+    (mine, square), (theirs, other) = a, b
+    middle, width = mine - theirs, 1.96 * math.sqrt(square + other)
     return middle, middle - width, middle + width
 
 
@@ -347,7 +349,7 @@ def _sentence(
             f"{config.unscale(arm.mean):.3g}."
         )
     saving = _saving(machine, leader)
-    what = "good enough" if math.isnan(config.setting.mu0) else f"good enough (at least {threshold:g})"
+    what = f"good enough (at least {threshold:g})" if config.setting.fixed else "good enough"
     if state == "certified":
         return f"'{arm.name}' is the cheapest arm that is {what}: {_percent(sure)} sure, {after}.{saving}"
     if none is not None:

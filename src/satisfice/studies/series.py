@@ -24,7 +24,7 @@ DENSE, FIRST = 64, 16
 Floats = NDArray[np.float64]
 
 
-class Sums(NamedTuple):
+class ArmPoint(NamedTuple):
     """One arm at one moment. Rewards are on [0, 1]."""
 
     asked: int
@@ -47,7 +47,7 @@ class Point(NamedTuple):
     place: int
     decisions: int
     at: float
-    arms: tuple[Sums, ...]  # in the order in which the study got them; later ones are missing
+    arms: tuple[ArmPoint, ...]  # in the order in which the study got them; later ones are missing
 
 
 def stride(decisions: int) -> int:
@@ -96,7 +96,7 @@ def point_of(machine: Machine, place: int, at: float) -> Point:
     """The point that a state makes."""
     count = machine.decisions
     arms = tuple(
-        Sums(
+        ArmPoint(
             arm.asked,
             arm.counted,
             arm.asked - arm.counted - arm.outstanding,
@@ -121,7 +121,7 @@ def to_data(point: Point) -> list[list[float]]:
 
 def from_data(place: int, decisions: int, at: float, data: Sequence[Sequence[float]]) -> Point:
     """A point from plain data."""
-    return Point(place, decisions, at, tuple(Sums(*cast("Sequence[int]", sums)) for sums in data))
+    return Point(place, decisions, at, tuple(ArmPoint(*cast("Sequence[int]", sums)) for sums in data))
 
 
 def bands(points: Sequence[Point], deltas: Sequence[float]) -> tuple[Floats, Floats]:
@@ -138,12 +138,12 @@ def bands(points: Sequence[Point], deltas: Sequence[float]) -> tuple[Floats, Flo
 
     Examples
     --------
-    >>> sums = Sums(asked=100, pulls=100, dropped=0, total=50.0, sure_pulls=100, sure_total=50.0, spent=1.0, would=1.0)
-    >>> low, high = bands([Point(96, 100, 0.0, (sums,))], [0.05])
+    >>> a = ArmPoint(asked=100, pulls=100, dropped=0, total=50.0, sure_pulls=100, sure_total=50.0, spent=1.0, would=1.0)
+    >>> low, high = bands([Point(96, 100, 0.0, (a,))], [0.05])
     >>> round(float(low[0, 0]), 3), round(float(high[0, 0]), 3)
     (0.338, 0.662)
     """
-    nothing = Sums(0, 0, 0, 0.0, 0, 0.0, 0.0, 0.0)
+    nothing = ArmPoint(0, 0, 0, 0.0, 0, 0.0, 0.0, 0.0)
     rows = np.array(
         [[p.arms[i] if i < len(p.arms) else nothing for p in points] for i in range(len(deltas))], dtype=np.float64
     ).reshape(len(deltas) * len(points), len(nothing))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from satisfice.errors import InvalidStudy
 from satisfice.studies.config import OTHER, Config, check_text
 from satisfice.studies.machine import Machine
-from satisfice.studies.records import Asked, Reason, Row, made
+from satisfice.studies.records import OWN_CHOICE, Asked, Reason, Row, made
 from satisfice.studies.storages.base import Transaction
 from satisfice.words import shorten, shown
 
@@ -67,7 +67,7 @@ def serve_next(tx: Transaction, now: float) -> Asked:
         tx.add_event(machine.decide(now))
     arm, reason = machine.choose()
     values = (machine.decisions + 1, arm, reason, machine.lease.number, machine.price(arm), now, None, None, None)
-    row = made(Asked, (*values, 0.0, 1.0, 0))
+    row = made(Asked, (*values, *OWN_CHOICE))
     tx.add_decisions((row,))
     return row
 

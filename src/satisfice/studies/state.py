@@ -15,7 +15,7 @@ from typing import Any, Self, cast
 from satisfice.studies.config import Config
 from satisfice.studies.counts import Arm, Group, Progress, fields_of, units
 from satisfice.studies.happening import StudyEvents
-from satisfice.studies.records import Asked, Entry, Outcome, Reason, Row, in_control, made
+from satisfice.studies.records import OWN_CHOICE, Asked, Entry, Outcome, Reason, Row, in_control, made
 from satisfice.studies.watching import notes_of, restore
 
 # The format of `StudyState.to_dict`.
@@ -23,8 +23,9 @@ FORMAT = 4
 # The reasons that are pulls of the lease.
 OF_LEASE = (Reason.LEASE, Reason.INTERIM, Reason.EXTRA)
 
-# What all rows of a group have in common: arm, reason, lease and cost of decisions; arm and reward.
-_TERMS, _REWARDED = itemgetter(1, 2, 3, 4), itemgetter(1, 2)
+# Where a decision has what, and what all rows of a group have in common: decisions, and first rewards.
+ID, ARM, ITS_LEASE = map(Asked._fields.index, ("id", "arm", "lease"))
+_TERMS, _REWARDED = itemgetter(*map(Asked._fields.index, ("arm", "reason", "lease", "cost"))), itemgetter(1, 2)
 
 # The fields of a machine that are plain data.
 PLAIN = (
@@ -125,18 +126,19 @@ class StudyState(StudyEvents):
             return
         for arm in self.arms:
             if arm.changed > self.decisions:
-                arm.old_asked += sum(self.arms[row[1]] is arm and row[0] <= arm.changed for row in rows)
+                arm.old_asked += sum(self.arms[row[ARM]] is arm and row[ID] <= arm.changed for row in rows)
         for (index, _, number, cost), count in groups.items():
             arm = self.arms[index]
             arm.asked += count
             arm.spent += count * units(cost)
             if number == lease.number and lease.pulls > 0:
                 lease.handed += count
-        first, self.decisions = rows[0][0], rows[-1][0]
+        first, self.decisions = rows[0][ID], rows[-1][ID]
         if frontier.read == first - 1 and self.decisions - first == len(rows) - 1:  # they are open
             frontier.read = self.decisions
+        place, number = ITS_LEASE, lease.number
         for row in rows:
-            if row[3] == lease.number:
+            if row[place] == number:
                 self.waiting.asked(_asked(row))
 
     def ask_counts(self, groups: Sequence[tuple[Any, ...]], last: int) -> None:
@@ -179,7 +181,7 @@ class StudyState(StudyEvents):
             for number, index, *_ in rows:
                 waiting.told(index, number)
         elif waiting.last > 0:
-            waiting.answered += sum(row[0] > waiting.last for row in rows)
+            waiting.answered += sum(row[ID] > waiting.last for row in rows)
 
     def handed_by(self, row: Asked | Row) -> bool:
         """Whether a decision is one of those that the lease has handed out."""
@@ -318,7 +320,7 @@ class StudyState(StudyEvents):
 
 def _asked(row: tuple[Any, ...]) -> Asked:
     """A decision of which no more than this counts: id, arm, reason, lease and cost."""
-    return made(Asked, (*row[:5], 0.0, None, None, None, 0.0, 1.0, 0))
+    return made(Asked, (*row[:5], 0.0, None, None, None, *OWN_CHOICE))
 
 
 def _nothing(outcome: str, counted: int | None) -> int:

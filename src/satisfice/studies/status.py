@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from satisfice.tables import fill, html, layout
-from satisfice.words import count, plain
+from satisfice.words import count, number, plain
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ class Status:
                 f"{arm.pending:,}",
                 "" if math.isnan(arm.mean) else f"{arm.mean:.4g}",
                 f"{arm.interval[0]:.4g} to {arm.interval[1]:.4g}",
-                _amount(arm.spent),
+                number(arm.spent),
                 arm.verdict,
             )
             for arm in self.arms
@@ -230,18 +230,14 @@ def moment(at: float, before: str = "") -> str:
     return before + datetime.fromtimestamp(at, UTC).isoformat(sep=" ", timespec="seconds")
 
 
-def _amount(value: float) -> str:
-    return f"{value:,.0f}" if value >= 10_000 or value == int(value) else f"{value:,.4g}"
-
-
 def _money(spending: Spending) -> str:
-    parts = [f"{_amount(spending.dearest)} on the dearest arm alone"]
+    parts = [f"{number(spending.dearest)} on the dearest arm alone"]
     if spending.best is not None:
-        parts.append(f"{_amount(spending.best)} on the best")
+        parts.append(f"{number(spending.best)} on the best")
     if spending.reference is not None:
-        parts.append(f"{_amount(spending.reference)} on the reference arm")
+        parts.append(f"{number(spending.reference)} on the reference arm")
     if spending.exploring is not None and spending.budget is not None:
         parts.append(
-            f"{_amount(spending.exploring)} of the budget of {_amount(spending.budget)} for finding out is spent"
+            f"{number(spending.exploring)} of the budget of {number(spending.budget)} for finding out is spent"
         )
-    return f"spent {_amount(spending.total)} on {count(spending.decisions, 'decision')}; {', '.join(parts)}"
+    return f"spent {number(spending.total)} on {count(spending.decisions, 'decision')}; {', '.join(parts)}"

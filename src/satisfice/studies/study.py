@@ -15,9 +15,9 @@ from satisfice.studies.given import call_of, cost_of, excluded, reward_of, tripl
 from satisfice.studies.machine import Machine
 from satisfice.studies.overdue import find_overdue
 from satisfice.studies.reader import number_of
-from satisfice.studies.records import REASON_TEXT, Asked, Decision, Entry, Outcome, Reason, Row, made
+from satisfice.studies.records import LEASE, REASON_TEXT, TOLD, Asked, Decision, Entry, Outcome, Reason, Row, made
 from satisfice.studies.serving import NOBODY, Whom, note, part_of, plain, serve, serve_next
-from satisfice.studies.storages.base import OF_LEASE, Transaction
+from satisfice.studies.storages.base import Transaction
 from satisfice.studies.telling import LOOK_AFTER
 from satisfice.studies.transitions import moves
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 MOST_AT_ONCE = 1_000_000
 # Overdue decisions are expired this many at a time, so that no single `ask` pays for a long pause.
 EXPIRE_AT_ONCE = 256
-TOLD_IT = str(Outcome.TOLD)  # looking a member up takes time, and storages take plain text as it is
 
 
 class Study(StudyChanger):
@@ -150,7 +149,8 @@ class Study(StudyChanger):
         >>> sum(arm.pulls for arm in study.status().arms)
         1
         """
-        from satisfice.studies.leased import LeasedStudy, StudySource
+        from satisfice.studies.leased import LeasedStudy
+        from satisfice.studies.sources import StudySource
 
         return LeasedStudy(StudySource(self, segment), seconds=seconds, most=most, patience=patience)
 
@@ -161,7 +161,7 @@ class Study(StudyChanger):
         if arm >= 0:
             tx.add_pull(arm, tx.now if self._clock is None else self._now(tx))
             number, name = machine.decisions, machine.arms[arm].name
-            return made(Decision, (number, name, OF_LEASE, machine.lease.number, None, None, None, None))
+            return made(Decision, (number, name, LEASE, machine.lease.number, None, None, None, None))
         if machine.ended or tx.spare or self._expires or machine.parts or not plain(machine):
             return self._ask(tx, 1, NOBODY, (), None)[0]
         now = tx.now if self._clock is None else self._now(tx)
@@ -253,9 +253,9 @@ class Study(StudyChanger):
             row = tx.get(number)
             if row is None:
                 raise self._unknown(number)
-            if not moves(row, TOLD_IT, value, paid, correct):
+            if not moves(row, TOLD, value, paid, correct):
                 return []
-            return [row.becomes(TOLD_IT, value, paid, self._now(tx), max(self._last(tx), number))]
+            return [row.becomes(TOLD, value, paid, self._now(tx), max(self._last(tx), number))]
 
         first = (number, value) if paid is None and self._clock is None else None
         return self._enter(work, (number,), first) > 0

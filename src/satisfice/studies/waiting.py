@@ -69,7 +69,7 @@ class Waiting:
             else:
                 self._beside(row)
         if row.reason == "trial":
-            gap = self.trials.get(row.arm, (0, FIRST_TRIAL))[1]
+            _, gap = self.trials.get(row.arm, (0, FIRST_TRIAL))
             self.trials[row.arm] = self.machine.decisions + gap, min(2 * gap, LONGEST_GAP)
         if self.missed:
             self.missed.pop(row.arm, None)
@@ -171,14 +171,18 @@ class Waiting:
             return lost, Reason.EXTRA
         if self.guess is None:
             self.guess = self._guess()
-            self.fresh = self.guess[1]
-        return self.guess[0], Reason.INTERIM
+            _, self.fresh = self.guess
+        arm, _ = self.guess
+        return arm, Reason.INTERIM
 
     @property
     def alike(self) -> int:
         """How many decisions in a row surely go on with what the rule would do."""
         lost = self.answered >= 8 and 2 * self.answered >= self.later
-        return 1 if lost or self.guess is None else self.guess[1]
+        if lost or self.guess is None:
+            return 1
+        _, left = self.guess
+        return left
 
     def _lost(self) -> int | None:
         """The arm whose rewards are lost and must be made up for."""

@@ -12,9 +12,8 @@ from satisfice.errors import InvalidStudy, StudyExists
 from satisfice.problem import Setting
 from satisfice.studies.leased import LeasedStudy
 from satisfice.studies.records import Outcome
+from satisfice.studies.serving import SESSION_TTL
 from satisfice.studies.storages import Storage
-
-SESSION_TTL = 1800.0
 
 
 @dataclass(frozen=True)

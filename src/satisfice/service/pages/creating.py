@@ -10,7 +10,7 @@ from satisfice.errors import SatisficeError
 from satisfice.policies import all_policies
 from satisfice.service.endpoint import Answer
 from satisfice.service.pages.page import Visit
-from satisfice.service.problems import Problem, problem_of
+from satisfice.service.problems import Problem, place_of, problem_of
 from satisfice.service.schemas import NewStudy
 from satisfice.service.studies import make_study
 
@@ -121,8 +121,8 @@ def read(values: Mapping[str, str]) -> NewStudy:
     try:
         return msgspec.convert(data, NewStudy)
     except msgspec.ValidationError as error:
-        message, _, place = str(error).partition(" - at `$")
-        name = place.strip("`.").split(".")[0].split("[")[0]
+        message, place = place_of(error)
+        name = place.lstrip("$.").split(".")[0].split("[")[0]
         if name == "name":
             message = "a name has 1 to 100 letters, digits, spaces and _.:@+-, and begins with a letter or digit"
         raise Problem("invalid-request", message, place=name or "name") from None

@@ -10,12 +10,11 @@ from typing import TypeVar
 
 from satisfice.studies.config import Config
 from satisfice.studies.machine import Machine
-from satisfice.studies.records import MACHINE_EVENTS, Asked, Decision, Entry, Event, Reason, Row, made
+from satisfice.studies.records import LEASE, MACHINE_EVENTS, OWN_CHOICE, Asked, Decision, Entry, Event, Row, made
 from satisfice.studies.series import Point
 from satisfice.words import as_float
 
 T = TypeVar("T")
-OF_LEASE = str(Reason.LEASE)
 
 
 class View(ABC):
@@ -122,8 +121,8 @@ class Transaction(View):
         """Hand out a pull of the lease for nobody in particular, where there is nothing else to think of
         (`Machine.plainly`). Needs the lock."""
         machine = self.machine
-        values = (machine.decisions + 1, arm, OF_LEASE, machine.lease.number, machine.price(arm), at, None, None, None)
-        self.add_decisions((made(Asked, (*values, 0.0, 1.0, 0)),))
+        values = (machine.decisions + 1, arm, LEASE, machine.lease.number, machine.price(arm), at, None, None, None)
+        self.add_decisions((made(Asked, (*values, *OWN_CHOICE)),))
 
     def add_first(self, number: int, reward: float) -> bool:
         """Log the reward of a decision that is open, if that can be done in less time than `add_entries` takes; answers

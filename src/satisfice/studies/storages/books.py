@@ -63,7 +63,7 @@ class Books:
         self.unsaved = 0  # rows since the last snapshot
         self.since, self.counted = seen.entry, {seen.entry}
 
-    def settle(self, entry: int) -> None:
+    def all_counted(self, entry: int) -> None:
         """Every entry up to this one is counted: it was read by somebody who had the lock."""
         if entry > self.since:
             self.since, self.counted = entry, {entry, *(number for number in self.counted if number > entry)}

@@ -113,7 +113,7 @@ class SQLView(View):
                 safe, *tails = tails
             books.catch_up(tails, locked=self._ledger.lite, most=LONG)
             if not self._ledger.lite and safe:
-                books.settle(safe[0][0])
+                books.all_counted(safe[0][0])
             advance(books.machine, self)
             self._books = books
 

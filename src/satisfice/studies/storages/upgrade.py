@@ -10,7 +10,20 @@ import bisect
 import json
 import secrets
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
+
+
+class OldArm(NamedTuple):
+    """What the first fields of an arm were in a state of release 0.1."""
+
+    name: str
+    cost: float
+    retired: bool
+    asked: int
+    pulls: int
+    dropped: int
+    total: int
+
 
 OLD = ("rewards", "decisions", "changes", "states", "studies")
 CHUNK = 5_000
@@ -89,21 +102,21 @@ def _lease(
     book: dict[str, Any], memory: dict[str, Any], names: list[str], config: dict[str, Any], corrections: int
 ) -> dict[str, object]:
     number, rank, pulls, _, left, missing = book["lease"]
-    arms = book["arms"]
+    arms = [OldArm(*fields[: len(OldArm._fields)]) for fields in book["arms"]]
     # The old lease counts arms in the rule's order: ascending cost, those that are not retired; a reference arm comes
     # last.
-    order = sorted((i for i, arm in enumerate(arms) if not arm[2]), key=lambda i: arms[i][1])
+    order = sorted((i for i, arm in enumerate(arms) if not arm.retired), key=lambda i: arms[i].cost)
     if config["setting"]["kind"] == "reference":
         ell = names.index(config["setting"]["arm"])
-        order = [i for i in order if i != ell and arms[i][1] <= arms[ell][1]] + [ell]
+        order = [i for i in order if i != ell and arms[i].cost <= arms[ell].cost] + [ell]
     known = []
     for i, arm in enumerate(arms):
-        count = arm[4]
+        count = arm.pulls
         if pulls and missing is not None and i in order:
             count -= pulls - missing[order.index(i)]
         elif pulls and missing is None and order[rank] == i:
             count -= pulls - left
-        known.append([i, count, arm[6] if count == arm[4] else 0])
+        known.append([i, count, arm.total if count == arm.pulls else 0])
     return {
         "number": number,
         "arm": -1 if rank < 0 or not pulls else order[rank],
