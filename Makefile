@@ -83,6 +83,7 @@ bench-regret: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/regret.py
 	$(BIN)/python benchmarks/reliability.py
 	$(BIN)/python benchmarks/bayes.py
+	$(BIN)/python benchmarks/possible.py
 
 bench-drift: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/drift.py

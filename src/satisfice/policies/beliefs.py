@@ -3,6 +3,7 @@
 Beliefs are normal approximations on the scale of the likelihood ratio: the signed root `u` of `2 Z` is taken as
 standard normal, which is exact enough also for means near 0 and 1, and knows that no mean is above 1. A reward within
 [0, 1] of variance `v` counts as `m (1 - m) / v` coin flips of mean `m`: rewards of 0 and 1 count once, ratings more.
+How much they vary is learned from all arms, like the prior of the means, which is worth so many flips, not rewards.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ Ints = NDArray[np.int64]
 # Imaginary arms of uniform means that the prior is learned from besides the real ones, and the fewest pulls it counts.
 IMAGINARY = 4.0
 LEAST = 2.0
+# What an arm's rewards are expected to vary by counts as much as the squared deviations of four coin flips.
+FLIP = 1.0
 # So many arms are weighed as those that may set the threshold, and speak together against one that seems infeasible.
 RIVALS = 32
 # So many times the second largest cost the largest one counts at most, when it stands for one unit of reward.
@@ -103,6 +106,35 @@ def learned(state: State) -> tuple[float, float]:
 
 
 @inline
+def deviations(state: State, k: int) -> tuple[float, float]:
+    """The squared deviations of an arm's rewards from their mean, and those of coin flips with the same mean.
+
+    Squares that cannot be, or are not kept, count as those of coin flips.
+    """
+    seen, total, squares = float(state.pulls[k]), float(state.totals[k]), float(state.squares[k])
+    if seen <= 0.0:
+        return 0.0, 0.0
+    level = total * total / seen
+    kept = level <= squares * (1.0 + 1e-9)
+    return max((squares if kept else total) - level, 0.0), max(total - level, 0.0)
+
+
+@inline
+def common_spread(state: State) -> float:
+    """The variance of rewards, as a share of that of coin flips with the same mean: what the arms have in common.
+
+    The mean over the arms, with `IMAGINARY` arms of coin flips counted in. An arm counts by how well it is known.
+    """
+    weight, total = IMAGINARY, IMAGINARY
+    for k in range(len(state.pulls)):
+        n = float(state.pulls[k])
+        own, coins = deviations(state, k)
+        weight += n / (n + 3.0)
+        total += n / (n + 3.0) * (FLIP + own) / (FLIP + coins)
+    return min(total / weight, 1.0)
+
+
+@inline
 def largest(scores: Floats, arms: int, order: Ints) -> None:
     """Fill in the arms with the largest scores, as many as `order` has, largest first; of equal ones the first.
 
@@ -129,25 +161,21 @@ def largest(scores: Floats, arms: int, order: Ints) -> None:
 def estimate(problem: Problem, state: State, beliefs: Beliefs) -> None:
     """Fill in what is believed of every arm alone."""
     sigma, arms = noise(problem), len(problem.costs)
-    if sigma > 0.0:
-        weight, prior = 0.1, state.totals.sum() / max(state.pulls.sum(), 1.0)
-    else:
+    weight, prior, spread = 0.1, state.totals.sum() / max(state.pulls.sum(), 1.0), 1.0
+    if sigma <= 0.0:
         weight, prior = learned(state)
+        spread = common_spread(state)
     pulls, flips, mean, variance = beliefs.pulls, beliefs.flips, beliefs.mean, beliefs.variance
     likely = beliefs.likely
     for k in range(arms):
-        seen, total, squares = float(state.pulls[k]), float(state.totals[k]), float(state.squares[k])
-        n = seen + weight
-        m = (total + weight * prior) / n
-        pulls[k], mean[k] = n, m
-        if sigma > 0.0:
-            flips[k], variance[k] = n, sigma * sigma / n
-        else:
-            # Squares that cannot be, or are not kept, count as those of coin flips.
-            kept = total * total <= squares * seen * (1.0 + 1e-9)
-            square = (squares if kept else total) + weight * prior
-            v = min(max(square / n - m * m, 1e-12), m * (1.0 - m))
-            flips[k], variance[k] = n * m * (1.0 - m) / v, v / (n + 1.0)
+        each = 1.0  # so many coin flips one reward counts as
+        if sigma <= 0.0:
+            own, coins = deviations(state, k)
+            each = max((FLIP + coins) / (FLIP * spread + own), 1.0)
+        n = float(state.pulls[k]) + weight / each
+        m = (float(state.totals[k]) + weight / each * prior) / n
+        pulls[k], flips[k], mean[k] = n, n * each, m
+        variance[k] = sigma * sigma / n if sigma > 0.0 else m * (1.0 - m) / (n * each + 1.0)
         likely[k] = m + 2.0 * math.sqrt(variance[k])
     mean[arms] = problem.mu0
     largest(mean, arms, beliefs.rank)

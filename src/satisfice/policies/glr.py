@@ -92,7 +92,7 @@ class GLR(Policy):
     id = "glr"
     settings = (BestReward, ReferenceArm, FixedThreshold)
     summary = "cheapest arm that likelihood ratio tests leave standing; buys evidence while it is worth its price"
-    version = 4
+    version = 5
     needs_horizon = False
     uses_squares = True
     draws = False
@@ -129,7 +129,7 @@ class GLR(Policy):
         arm, ratio = bargain(problem, beliefs, leader, problem.params.care * remaining(problem, t))
         if arm >= 0:
             # What is at stake falls about e-fold with each nat: log(ratio) of them are still to be bought.
-            return arm, 1 + int(GROWTH * (1.0 + 0.5 * math.log(ratio)) * state.pulls[arm])
+            return arm, 1 + int(GROWTH * math.log(ratio) * state.pulls[arm])
         if leader < 0:
             arm = best_found(problem, state, t)
             return arm, 1 + int(GROWTH * state.pulls[arm])
@@ -161,8 +161,8 @@ def bargain(problem: Problem, beliefs: Beliefs, leader: int, left: float) -> tup
 def refute(problem: Problem, beliefs: Beliefs, i: int, stake: float, worth: Floats) -> None:
     """Add what a pull of every arm is worth for passing over arm `i`, which looks infeasible, with `stake` to lose.
 
-    A flip of an arm adds `kl(m, x)` nats, `x` being the mean that it would have to have; with `Z` nats in what was
-    seen, `Z + 1/2` are expected.
+    A flip of an arm adds `kl(m, x)` nats, `x` being the mean that it would have to have. With `Z` nats in what was
+    seen, `Z / 2 + 1` are counted: see `weigh`.
     """
     if stake <= 0.0:
         return
@@ -171,10 +171,10 @@ def refute(problem: Problem, beliefs: Beliefs, i: int, stake: float, worth: Floa
     pulls, flips, mean = beliefs.pulls, beliefs.flips, beliefs.mean
     z = 0.5 * beliefs.root[i] * beliefs.root[i]
     if first == len(problem.costs):
-        worth[i] += stake * (z + 0.5) / pulls[i]
+        worth[i] += stake * (0.5 * z + 1.0) / pulls[i]
         return
     joint = together(problem, beliefs, i)
-    rate = stake * (z + 0.5) / z
+    rate = stake * (0.5 * z + 1.0) / z
     worth[i] += rate * kl(mean[i], scale * joint.bar, sigma) * flips[i] / pulls[i]
     for r in range(joint.movers):
         j = beliefs.rank[r] if last - first > 1 else first
@@ -186,8 +186,8 @@ def weigh(problem: Problem, beliefs: Beliefs, i: int, left: float, most: float, 
     """Add what a pull of every arm is worth for staying with arm `i` or not; at most `most` is at stake per pull.
 
     `Z = gap^2 / (2 (a + b))` with the variances `a` of the arm and `b` of `(1 - alpha)` times the other, so a pull of
-    the first adds `Z a / (n (a + b))` nats and one of the other `Z b / (n (a + b))`. Here `Z + 1` are counted: where
-    the two are close, it is the doubt that is worth settling.
+    the first adds `Z a / (n (a + b))` nats and one of the other `Z b / (n (a + b))`. In place of `Z`, `Z / 2 + 1` are
+    counted: with one unknown mean the rule then stops where the exact optimum does (benchmarks/possible.py).
     """
     scale = 1.0 - problem.alpha
     first, last = opponents(problem)
@@ -197,7 +197,7 @@ def weigh(problem: Problem, beliefs: Beliefs, i: int, left: float, most: float, 
         if j != i:
             u = root(problem, beliefs, i, j)
             a, b = beliefs.variance[i], scale * scale * beliefs.variance[j]
-            stake = left * min(math.sqrt(a + b) * excess(u), most) * (0.5 * u * u + 1.0) / (a + b)
+            stake = left * min(math.sqrt(a + b) * excess(u), most) * (0.25 * u * u + 1.0) / (a + b)
             worth[i] += stake * a / beliefs.pulls[i]
             if j < len(worth):
                 worth[j] += stake * b / beliefs.pulls[j]
