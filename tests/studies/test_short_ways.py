@@ -127,7 +127,7 @@ def test_many_at_once_while_some_rewards_never_come(policy: str) -> None:
         study = create_study("s", ARMS, POLICIES[policy], policy, horizon=500, seed=3)
         every = []
         for turn in range(40):
-            decisions = study.ask_many(turn % 9 + 1)
+            decisions = study.ask_many(turn % 14 + 1)
             study.tell_many({d.id: float(d.id % 3 > 0) for d in decisions if d.reason != "lease"})
             every += decisions
         return every
