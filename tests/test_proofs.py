@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from satisfice.cases import in_lists
 from satisfice.proofs import (
     RIVALS,
     Case,
@@ -39,6 +40,19 @@ def case(costs: list[float], pulls: list[int], totals: list[float], scale: float
 
 def nobody(of: Case) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     return np.zeros(len(of.costs), dtype=np.bool_)
+
+
+@given(sums=st.lists(st.tuples(st.integers(0, 3000), st.floats(0, 1), st.integers(0, 5)), min_size=2, max_size=30))
+def test_a_case_in_lists_is_the_case_in_arrays(sums: list[tuple[int, float, int]]) -> None:
+    pulls, means, pending = map(np.array, zip(*sums, strict=True))
+    costs, totals = np.arange(len(sums), dtype=float), pulls * means.round(2)
+    arrays = make_case(costs, pulls, totals, 0.9, pending=pending, squares=0.8 * totals)
+    lists, levels, out = in_lists(arrays), np.full(len(sums), 4.0), nobody(arrays)
+    nats, none = cast(Any, levels.tolist()), cast(Any, out.tolist())
+    asked = rivals(arrays, levels)
+    for i in range(len(sums)):
+        assert refuter(lists, nats, i, asked) == refuter(arrays, levels, i, asked)
+    assert certified(lists, nats, none) == certified(arrays, levels, out)
 
 
 def test_evidence_less_what_looking_at_any_time_costs() -> None:

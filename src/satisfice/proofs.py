@@ -19,14 +19,26 @@ for the fixed threshold.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from satisfice import between
 from satisfice.between import rate
-from satisfice.cases import Case, Floats, Ints, against, fixed, make_case, nat_price, opponents, opposing, pair
+from satisfice.cases import (
+    Case,
+    Floats,
+    Ints,
+    against,
+    fixed,
+    in_lists,
+    make_case,
+    nat_price,
+    opponents,
+    opposing,
+    pair,
+)
 from satisfice.statistics import interval
 
 Flags = NDArray[np.bool_]
@@ -256,11 +268,12 @@ def judge(case: Case, levels: Floats, out: Flags | None = None) -> Findings:
     asked = rivals(case, levels)
     refuted_by = np.full(arms, -1, dtype=np.int64)
     worth = ~_hopeless_by_gap(case, levels, asked)
+    listed, nats = in_lists(case), cast(Floats, levels.tolist())
     for i in np.flatnonzero(worth.any(axis=1) & ~gone).tolist():
-        refuted_by[i] = refuter(case, levels, i, asked[worth[i]])
+        refuted_by[i] = refuter(listed, nats, i, asked[worth[i]])
     gone |= refuted_by >= 0
     none = bool(gone.all())
-    return Findings(-1 if none else certified(case, levels, gone), refuted_by, none)
+    return Findings(-1 if none else certified(listed, nats, cast(Flags, gone.tolist())), refuted_by, none)
 
 
 def risk(case: Case, levels: Floats, delta: float, arm: int, out: Flags | None = None) -> float:

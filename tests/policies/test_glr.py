@@ -24,6 +24,8 @@ from satisfice.policies.beliefs import (
     common_spread,
     deviations,
     excess,
+    in_lists,
+    lead,
     learned,
     noise,
     normal_cdf,
@@ -156,6 +158,22 @@ def test_beliefs_by_hand() -> None:
     assert beliefs.price[2] == pytest.approx(0.75 * q0 + 0.5 * (1 - q0) * q1 + beliefs.short[2])
     assert beliefs.saving[0] == pytest.approx(0.25 * q1 + 0.75 * (1 - q1))
     assert leader == 0
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("bounded", [True, False])
+def test_beliefs_in_lists_are_those_in_arrays(setting: sf.Setting, bounded: bool) -> None:
+    for _ in range(100):
+        arms = int(RNG.integers(3, 2 * RIVALS))
+        pulls = RNG.integers(0, 10 ** RNG.integers(1, 5), arms)
+        wins, costs = pulls * RNG.random(arms).round(3), RNG.random(arms).round(2)
+        costs[2] = 1.0  # arms that cost more than the reference arm are left out
+        problem, state = setup(setting, costs.tolist(), pulls.tolist(), wins.tolist(), bounded=bounded)
+        arrays, leader = believe(problem, state)
+        lists = in_lists(arms)
+        assert lead(problem, state, lists) == leader
+        for mine, theirs in zip(lists, arrays, strict=True):
+            np.testing.assert_array_equal(mine, theirs)  # to the last bit
 
 
 def test_ratings_count_as_more_than_coin_flips() -> None:

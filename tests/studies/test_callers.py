@@ -95,6 +95,30 @@ def test_whoever_wakes_wakes_the_next_one(path: Path) -> None:
     assert all(request.finish() for request in requests[:2])  # more than once is as good as once
 
 
+def test_nothing_new_is_begun_before_everybody_was_woken(path: Path) -> None:
+    study = create_study("s", ARMS, sf.BestReward(0.1), storage=f"sqlite:///{path}")
+    ledger = study._ledger
+    assert isinstance(ledger, SQLLedger)
+
+    def some() -> list[Request]:
+        return [Request(ledger, lambda tx: None, False) for _ in range(CALLERS)]
+
+    relay = Relay()
+    for _ in range(20):
+        requests = some()
+        with ThreadPoolExecutor(CALLERS) as pool:
+            waiting = [pool.submit(request.wait, 60.0, ledger.hub) for request in requests]
+            relay.start(requests)
+            relay.over(60.0)
+            assert not relay
+            assert [future.result() for future in waiting] == [None] * CALLERS
+    requests = some()  # of callers that do not get on once they are woken
+    relay.start(requests)
+    assert len(relay) == CALLERS - 1
+    relay.over(0.001)
+    assert not relay and all(request.finish() for request in requests)
+
+
 @pytest.mark.parametrize("where", ["before it wakes the next", "while it wakes the next"])
 def test_a_caller_that_is_interrupted_as_it_wakes_holds_nobody_up(
     path: Path, monkeypatch: pytest.MonkeyPatch, where: str

@@ -32,6 +32,7 @@ from satisfice.studies import Study, archive, create_study, get_storage, list_st
 from satisfice.studies.serving import NOBODY
 from satisfice.studies.storages import Storage, sql
 from satisfice.studies.storages.base import Transaction, View
+from satisfice.studies.storages.links import SQLiteLink
 from satisfice.studies.storages.transactions import SQLTransaction
 
 ARMS = {"small": 1.0, "large": 3.0}
@@ -182,6 +183,30 @@ def test_a_file_that_is_replaced_by_another_database(sqlite_url: str, tmp_path: 
     with pytest.raises(SatisficeError):
         study.tell(1, 1.0)
     assert load_study("study", sqlite_url).status().spending.decisions == 7
+
+
+def test_a_backup_that_is_put_in_place_while_a_writer_waits_in_line(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is told then is in the file that is there, not in the one that was."""
+    new(sqlite_url).close()
+    shutil.copy(tmp_path / "studies.db", tmp_path / "backup")
+    study = load_study("study", sqlite_url)
+    pairs(study, 5)
+    line_up = SQLiteLink.line_up
+
+    def wait(link: SQLiteLink) -> None:
+        line_up(link)
+        if (tmp_path / "backup").exists():
+            for end in ("-wal", "-shm"):
+                (tmp_path / f"studies.db{end}").unlink()
+            (tmp_path / "backup").replace(tmp_path / "studies.db")
+
+    monkeypatch.setattr(SQLiteLink, "line_up", wait)
+    study.record("small", 1.0)
+    with contextlib.closing(sqlite3.connect(tmp_path / "studies.db")) as connection:
+        assert connection.execute("SELECT id, reason FROM satisfice_decisions").fetchall() == [(1, "recorded")]
+    assert study.status().spending.decisions == 1 and study.check().agrees
 
 
 def test_a_file_that_is_deleted_takes_nothing(sqlite_url: str, tmp_path: Path) -> None:

@@ -229,6 +229,28 @@ def test_a_log_that_is_read_briefly_makes_the_state_that_the_whole_log_makes(
         study.close()
 
 
+@settings(max_examples=25)
+@given(st.sampled_from(["glr", "pe"]), st.lists(st.tuples(DEEDS, st.integers(0, 2)), min_size=5, max_size=40))
+def test_a_status_that_is_given_again_is_the_one_that_would_be_made(
+    policy: str, deeds: list[tuple[tuple[str, int, float], int]]
+) -> None:
+    """Between the deeds there are as many looks as it says; another object is a process that has seen nothing yet."""
+    with TemporaryDirectory() as folder:
+        url = f"sqlite:///{folder}/studies.db"
+        study = create_study("s", ARMS, POLICIES[policy], policy, url, horizon=500, seed=3, clock=lambda: 100.0)
+        last = 0
+        for (deed, number, reward), looks in deeds:
+            with suppress(sf.SatisficeError):
+                did(study, deed, max(last - number, 1), reward)
+            seen = [study.status() for _ in range(looks)]
+            last = study._ledger.look(lambda view: view.machine.decisions)
+            with patch.object(SQLView, "noted", View.noted):
+                made = study.status()
+            assert all(str(status.to_dict()) == str(made.to_dict()) for status in seen)
+            assert not seen or seen[-1] is seen[0]
+        study.close()
+
+
 def test_entries_that_are_not_counted_yet_are_read_by_their_numbers() -> None:
     """Whichever way is shorter: those that are counted, those that are not, or all after the last."""
     sparse = others(1, 9, 5, {5, 9}, 10).whole

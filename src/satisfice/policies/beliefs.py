@@ -284,11 +284,11 @@ def unit_of(problem: Problem, beliefs: Beliefs) -> float:
     unit: float = problem.params.exchange
     if unit > 0.0:
         return unit
-    unit = problem.costs[-1]
+    unit = float(problem.costs[-1])
     if len(problem.costs) > 2 and problem.costs[-2] > 0.0:
-        unit = min(unit, ALONE * problem.costs[-2])
+        unit = min(unit, ALONE * float(problem.costs[-2]))
     if noise(problem) <= 0.0:
-        best = beliefs.mean[beliefs.rank[0]]
+        best = float(beliefs.mean[beliefs.rank[0]])
         unit /= min(1.0, best * (1.0 + 2.0 * best))
     return unit if unit > 0.0 else 1.0
 
@@ -325,13 +325,25 @@ def believe(problem: Problem, state: State) -> tuple[Beliefs, int]:
     beliefs = Beliefs(
         rows[0], rows[1], rows[2], rows[3], more[0], more[1], more[2], more[3], more[4], more[5], places[0], places[1]
     )  # fmt: skip
+    return beliefs, lead(problem, state, beliefs)
+
+
+@inline
+def lead(problem: Problem, state: State, beliefs: Beliefs) -> int:
+    """Fill in the beliefs; answers with the leader."""
     estimate(problem, state, beliefs)
     top, _ = compare(problem, beliefs)
     appraise(problem, beliefs, unit_of(problem, beliefs))
-    for k in range(arms):
+    for k in range(len(problem.costs)):
         if k == top or beliefs.short[k] <= beliefs.feasible[k] * beliefs.saving[k]:
-            return beliefs, k
-    return beliefs, -1
+            return k
+    return -1
+
+
+def in_lists(arms: int) -> Beliefs:
+    """Beliefs to be filled in by code that is not compiled: places of arrays take it several times as long."""
+    rows = [[0.0] * size for size in [arms + 1] * 4 + [arms] * 6]
+    return Beliefs(*rows, *[[0] * min(arms, RIVALS) for _ in range(2)])  # type: ignore[arg-type]
 
 
 def best_found(problem: Problem, state: State, t: int) -> int:
@@ -372,12 +384,14 @@ def opinion(problem: Problem, state: State, t: int, certified: int = -1) -> Opin
     """
     arms = len(problem.costs)
     first, last = opponents(problem)
-    beliefs, leader = believe(problem, state)
+    beliefs = in_lists(arms)
+    leader = lead(problem, state, beliefs)
     none = leader < 0 and certified < 0
     leader = certified if certified >= 0 else best_found(problem, state, t) if none else leader
     doubt = sum(beliefs.feasible[i] for i in range(arms) if none or problem.costs[i] < problem.costs[leader])
     roots = {j: root(problem, beliefs, leader, j) for j in range(first, last) if j != leader}
     if not none:
         doubt += sum(normal_cdf(u) for u in roots.values())
-    nats = np.copysign(0.5 * beliefs.root**2, beliefs.root)
+    found = np.array(beliefs.root)
+    nats = np.copysign(0.5 * found**2, found)
     return Opinion(leader, none, max(1.0 - doubt, 0.0), max(roots, key=roots.__getitem__, default=-1), nats)

@@ -152,8 +152,9 @@ class Counts:
 
     @property
     def mean(self) -> float:
-        """Mean reward on [0, 1], since the last change; nan before the first."""
-        return self.seen_total / (UNIT * self.seen) if self.seen else math.nan
+        """Mean reward on [0, 1], since the last change; nan before the first. It is asked for often."""
+        seen = self.pulls - self.old_pulls + self.head_pulls
+        return (self.total - self.old_total + self.head_total) / (UNIT * seen) if seen else math.nan
 
     def would(self, decisions: int) -> float:
         """What all decisions would have cost on this arm (those before it existed: at its first cost)."""

@@ -90,7 +90,10 @@ class StudyReader:
 
         def work(view: View) -> tuple[bool, Status]:
             now = self._now(view)
-            return self._overdue(view, now), make_status(view.machine, now)
+            overdue = self._overdue(view, now)
+            if view.machine.parts:  # segments have dictionaries, which may be changed by whoever gets them
+                return overdue, make_status(view.machine, now)
+            return overdue, view.noted(lambda machine: make_status(machine, now))
 
         overdue, status = self._look(work)
         if overdue:

@@ -188,9 +188,10 @@ def _warnings(machine: Machine, arms: list[ArmStatus]) -> tuple[str, ...]:
 
 def _budget(machine: Machine) -> list[str]:
     """Which arms the rest of the budget does not pay for."""
-    budget, leader = machine.config.budget, machine.standin()
+    budget = machine.config.budget
     if budget is None or not machine.t:
         return []
+    leader = machine.standin()
     left = budget - machine.spent_on_exploring + machine.price(leader)
     dear = [f"'{machine.arms[i].name}'" for i in machine.order if machine.price(i) > left]
     if not dear:

@@ -38,6 +38,11 @@ class View(ABC):
         """The state as whoever opens the study now would find it: what an audit compares with the log."""
         return self.machine
 
+    def noted(self, say: Callable[[Machine], T]) -> T:
+        """What is said of the machine; a storage may answer with what was said of the same state at an earlier look, so
+        everybody asks for the same."""
+        return say(self.machine)
+
     @abstractmethod
     def find(self, ids: Sequence[int]) -> dict[int, Row]:
         """The decisions with these ids and what became of them; unknown ids are missing from the answer."""

@@ -62,6 +62,13 @@ class Books:
         self.machine, self.seen = machine, seen
         self.unsaved = 0  # rows since the last snapshot
         self.since, self.counted = seen.entry, {seen.entry}
+        self.note: tuple[object, object] | None = None  # what was said of a state, after the state
+
+    @property
+    def state(self) -> object:
+        """What is another one whenever anything has changed that the machine counts."""
+        machine = self.machine
+        return self.seen, self.since, len(self.counted), machine.seq, machine.decisions, machine.frontier.last
 
     def all_counted(self, entry: int) -> None:
         """Every entry up to this one is counted: it was read by somebody who had the lock."""

@@ -39,7 +39,7 @@ WRITERS, READERS = 4, 3
 TOGETHER = 512
 # A thread without work ends after so many seconds, and looks after what was taken in advance this often.
 IDLE, TICK = 10.0, 0.5
-# Who waits longer than so many seconds for another caller to be woken is woken by the thread.
+# When no caller was woken by another one for so many seconds, the thread wakes all that are left.
 SLOW = 0.005
 # A transaction is tried again so often when another process was faster.
 TRIES = 50
@@ -74,6 +74,8 @@ class Writer:
             if time.monotonic() >= tidied + TICK:
                 self.hub.tidy(self)
                 tidied = time.monotonic()
+            if self.hub.database.lite:  # callers come back with more, to share a transaction; a server works meanwhile
+                self.relay.over(SLOW)
             try:
                 first = self.queue.get(timeout=SLOW if self.relay else TICK)
             except Empty:

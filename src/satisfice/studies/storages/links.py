@@ -117,8 +117,8 @@ class SQLiteLink(Link):
     database: SQLite
 
     def __init__(self, database: SQLite, *, write: bool) -> None:
+        self._which = database.identity  # taken first: one that is put in its place meanwhile is another
         super().__init__(database, write=write)
-        self._which = database.identity
         self._queue: FileIO | None = None
         if write and fcntl is not None and database.file is not None:
             with contextlib.suppress(OSError):
@@ -139,8 +139,11 @@ class SQLiteLink(Link):
             fcntl.flock(self._queue, fcntl.LOCK_UN)
 
     def begin(self, study: int, lock: bool, statements: Sequence[Said]) -> list[Rows]:
-        if self.database.identity is None:
+        identity = self.database.identity
+        if identity is None:
             raise StorageError(f"the file {self.database.file} is gone; nothing was written")
+        if identity != self._which:  # while it waited in line: what is opened next is the new one
+            raise OSError(f"the file {self.database.file} was replaced")
         self._added.clear()
         deadline = time.monotonic() + self.database.timeout
         while True:

@@ -26,6 +26,8 @@ class Relay:
 
     def __init__(self) -> None:
         self._done: deque[Request] = deque()
+        self._last = threading.Lock()  # released when nobody is left to be woken
+        self._last.acquire()
 
     def __len__(self) -> int:
         return len(self._done)
@@ -53,6 +55,18 @@ class Relay:
                 continue
             if there:
                 return
+        with contextlib.suppress(RuntimeError):  # that was said already
+            self._last.release()
+
+    def over(self, patience: float) -> None:
+        """Wait until everybody was woken. Where nobody was for so many seconds, wake all that are left."""
+        left = len(self._done)
+        if left:
+            self._last.acquire(False)
+        while self._done and not self._last.acquire(timeout=patience):
+            if len(self._done) >= left:  # somebody who was woken does not get on, or was hit by an interrupt
+                self.wake_all()
+            left = len(self._done)
 
     def wake_all(self) -> None:
         """Wake everybody who still waits."""

@@ -6,7 +6,7 @@ import contextlib
 import json
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from satisfice.errors import InvalidStudy, StorageError
 from satisfice.studies.folding import advance, fold
@@ -30,6 +30,8 @@ from satisfice.studies.storages.links import Link
 
 if TYPE_CHECKING:
     from satisfice.studies.storages.sql import SQLLedger
+
+T = TypeVar("T")
 
 # A snapshot of the state is written after so many rows of the log.
 SNAPSHOT_EVERY = 2_000
@@ -69,6 +71,12 @@ class SQLView(View):
     @property
     def today(self) -> float:
         return time_of(self._ledger.clock, self.now)
+
+    def noted(self, say: Callable[[Machine], T]) -> T:
+        machine, books = self.machine, cast(Books, self._books)
+        if books.note is None or books.note[0] != books.state:
+            books.note = books.state, say(machine)
+        return cast(T, books.note[1])
 
     def load(self) -> Books:
         """The state from the last snapshot and what has come since, or from the whole log where there is none."""
