@@ -18,7 +18,15 @@ from urllib.parse import quote
 import psycopg
 import pytest
 
-from satisfice.errors import InvalidData, MissingExtra, OutcomeUnknown, SatisficeError, StorageBusy, StorageError
+from satisfice.errors import (
+    InvalidData,
+    MissingExtra,
+    OutcomeUnknown,
+    SatisficeError,
+    StorageBusy,
+    StorageError,
+    StudyClosed,
+)
 from satisfice.studies import Study, get_storage, list_studies, load_study
 from satisfice.studies.machine import Machine
 from satisfice.studies.records import Asked, Entry
@@ -539,7 +547,26 @@ def test_many_studies_share_few_connections(
             row = connection.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'many'").fetchone()
         assert row is not None
         assert 1 <= row[0] <= 8
+    for study in studies:
+        study.close()
+    assert all(user.link is None for user in storage.hub._users)  # though all of them are still there
     storage.close()
+
+
+def test_what_was_closed_does_nothing(tmp_path: Path) -> None:
+    study = new()
+    pairs(study, 3)
+    study.close()
+    for deed in (
+        study.ask,
+        study.status,
+        study.expire,
+        study.repair,
+        lambda: study.archive(time.time() + 1.0, tmp_path / "old.parquet"),
+        lambda: study.copy("copy"),
+    ):
+        with pytest.raises(StudyClosed, match="load_study"):
+            deed()
 
 
 # Errors
