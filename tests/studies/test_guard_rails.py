@@ -221,6 +221,21 @@ def test_what_is_recorded_counts(reopen: Callable[[], Storage]) -> None:
     sound(study)
 
 
+@pytest.mark.parametrize(
+    ("policy", "setting"),
+    [("ft-ucb", sf.FixedThreshold(0.4)), ("ucb-cs", sf.BestReward(0.1)), ("cof", sf.BestReward(0.1))],
+)
+@pytest.mark.parametrize("missing", ["small", "large"])
+def test_ask_begins_where_some_arms_alone_were_recorded(policy: str, setting: sf.Setting, missing: str) -> None:
+    """The paper's rules look at every arm before anything else."""
+    study = create_study("s", {"small": 1.0, "large": 9.0}, setting, policy, horizon=1000, seed=1)
+    study.record_many([("large" if missing == "small" else "small", 0.0)] * 300)
+    decisions = study.ask_many(2)
+    assert missing in {decision.arm for decision in decisions}
+    study.tell_many({decision.id: 1.0 for decision in decisions})
+    study.ask_many(10)
+
+
 def test_many_are_recorded_at_once(reopen: Callable[[], Storage]) -> None:
     study = create_study("s", ARMS, SETTING, storage=reopen(), seed=1)
     calls = [("small", 1.0), ("large", 0.0, 8.5), ("mid", 1.0, None, "call 3")]

@@ -18,7 +18,15 @@ from urllib.parse import quote
 import psycopg
 import pytest
 
-from satisfice.errors import MissingExtra, OutcomeUnknown, SatisficeError, StorageBusy, StorageError
+from satisfice.errors import (
+    InvalidData,
+    MissingExtra,
+    OutcomeUnknown,
+    SatisficeError,
+    StorageBusy,
+    StorageError,
+    StudyClosed,
+)
 from satisfice.studies import Study, get_storage, list_studies, load_study
 from satisfice.studies.machine import Machine
 from satisfice.studies.records import Asked, Entry
@@ -104,6 +112,7 @@ def test_a_network_that_falls_silent(proxy: Proxy) -> None:
         "client_encoding = 'LATIN1'",
         "standard_conforming_strings = off",
         "lock_timeout = '1ms'",
+        "array_nulls = off",
     ],
 )
 def test_what_a_role_has_as_a_default_does_not_matter(postgres: str, postgresql_url: str, setting: str) -> None:
@@ -137,6 +146,7 @@ def test_what_a_role_has_as_a_default_does_not_matter(postgres: str, postgresql_
     log = study.log()
     assert dict(zip(log["id"], log["reward"], strict=True)) == told
     assert set(log["subject"]) == {f"{subject} {number}" for number in range(4)}
+    assert study.tell_many({decision.id: 1.0 for decision in study.ask_many(20)}) == 20
     assert study.check().agrees
 
 
@@ -144,10 +154,14 @@ def test_a_session_has_no_time_limit_for_statements(postgres: str, postgresql_ur
     with psycopg.connect(postgres, autocommit=True) as connection:
         connection.execute("CREATE ROLE hurried LOGIN")
         connection.execute("ALTER ROLE hurried SET statement_timeout = '30s'")
+        longer = connection.info.server_version >= 170_000
+        if longer:
+            connection.execute("ALTER ROLE hurried SET transaction_timeout = '30s'")
     url = postgresql_url.replace("postgres:@", "hurried@").replace("postgres@", "hurried@")
     for write in (True, False):
         with make_database(url).connect(write=write) as connection:
             assert connection.execute("SHOW statement_timeout").fetchone() == ("0",)
+            assert not longer or connection.execute("SHOW transaction_timeout").fetchone() == ("0",)
 
 
 # Clients that do not go on
@@ -326,6 +340,45 @@ def test_a_file_that_may_only_be_read(tmp_path: Path) -> None:
     assert in_child(work) == 0
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody who may not write")
+@pytest.mark.parametrize("left", [True, False])
+def test_a_file_in_a_folder_that_may_only_be_read(left: bool, tmp_path: Path) -> None:
+    """The file could be written, its folder not. What was written last may be in a file beside it: never half of it."""
+    study = new(f"sqlite:///{tmp_path}/studies.db")
+    pairs(study, 5)
+    everything_that_reads(study, tmp_path)  # and imports what it needs
+    study.close()
+    study = load_study("study", f"sqlite:///{tmp_path}/studies.db")
+    pairs(study, 5)
+    folder = tmp_path / "copy"
+    folder.mkdir()
+    if not left:
+        study.close()
+    for name in ("studies.db", "studies.db-wal") if left else ("studies.db",):
+        (folder / name).write_bytes((tmp_path / name).read_bytes())
+    study.close()
+    (folder / "studies.db").chmod(0o666)
+    folder.chmod(0o555)
+    for parent in tmp_path.parents[:3]:
+        with contextlib.suppress(OSError):
+            parent.chmod(parent.stat().st_mode | 0o055)
+    tmp_path.chmod(0o755)
+
+    def work() -> bool:
+        os.setuid(65534)
+        try:
+            looked = load_study("study", f"sqlite:///{folder}/studies.db")
+        except StorageError as error:
+            return left and "studies.db-wal" in str(error)
+        with pytest.raises(InvalidData, match="cannot be written"):
+            looked.export(Path("/root/out.parquet"))
+        with pytest.raises(InvalidData, match="cannot be written"):
+            looked.archive(time.time() + 1.0, "/root/out.parquet")
+        return not left and looked.log().height == 10
+
+    assert in_child(work) == 0
+
+
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_a_look_while_somebody_writes(kind: str, request: pytest.FixtureRequest) -> None:
     url = request.getfixturevalue(f"{kind}_url")
@@ -494,7 +547,26 @@ def test_many_studies_share_few_connections(
             row = connection.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'many'").fetchone()
         assert row is not None
         assert 1 <= row[0] <= 8
+    for study in studies:
+        study.close()
+    assert all(user.link is None for user in storage.hub._users)  # though all of them are still there
     storage.close()
+
+
+def test_what_was_closed_does_nothing(tmp_path: Path) -> None:
+    study = new()
+    pairs(study, 3)
+    study.close()
+    for deed in (
+        study.ask,
+        study.status,
+        study.expire,
+        study.repair,
+        lambda: study.archive(time.time() + 1.0, tmp_path / "old.parquet"),
+        lambda: study.copy("copy"),
+    ):
+        with pytest.raises(StudyClosed, match="load_study"):
+            deed()
 
 
 # Errors
@@ -523,6 +595,10 @@ SECRET = "hunter2"
         f"sqlite:///x.db?password={SECRET}&timeout=x",
         f"postgresql://me:{SECRET}@127.0.0.1:1/db?timeout=x",
         f"postgresql://me:{SECRET}@127.0.0.1:1/db?synchronous=x",
+        f"postgresql://me:x@{SECRET}@127.0.0.1:1/db",
+        f"postgresql://127.0.0.1:1/db?user=me&oauth_client_secret={SECRET}",
+        f"postgresql://127.0.0.1:1/db?user=me&scram_client_key={SECRET}",
+        f"host=127.0.0.1 user=me password={SECRET}",
     ],
 )
 def test_passwords_are_never_shown(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

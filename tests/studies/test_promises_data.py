@@ -309,6 +309,39 @@ def test_interrupts_at_any_moment(reopen: Callable[[], Storage]) -> None:
     assert study.status().spending.decisions == load_study("study", reopen()).status().spending.decisions
 
 
+class Gate:
+    """A lock after whose taking the main thread is interrupted, if it takes it by `acquire`."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.locked, self.release = self.lock.locked, self.lock.release
+
+    def acquire(self, timeout: float = -1) -> bool:
+        taken = self.lock.acquire(timeout=timeout)
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
+        return taken
+
+    def __enter__(self) -> bool:
+        return self.lock.__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        self.lock.release()
+
+
+def test_an_interrupt_while_connections_are_let_go_of_locks_nobody_out(sqlite_url: str) -> None:
+    study = new(sqlite_url + "&timeout=5")
+    pairs(study, 2)
+    assert isinstance(study._ledger, sql.SQLLedger)
+    for user in study._ledger.hub._users:
+        user.gate = Gate()  # type: ignore[assignment]
+    with contextlib.suppress(KeyboardInterrupt):
+        study.close()
+    study = load_study("study", sqlite_url + "&timeout=5")
+    pairs(study, 2)
+    assert study.check().agrees
+
+
 def test_an_archive_that_is_interrupted_loses_nothing(reopen: Callable[[], Storage], tmp_path: Path) -> None:
     study = new(reopen(), clock=lambda: 0.0)
     pairs(study, 400)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 import satisfice as sf
-from satisfice.studies import Study, create_study
+from satisfice.studies import Storage, Study, create_study
 from satisfice.studies.evidence import Evidence
 
 
@@ -103,3 +104,27 @@ def test_silence_does_not_stop_proofs_for_ever() -> None:
         counted = study._ledger.look(lambda view: sum(arm.sure_pulls for arm in view.machine.arms))
         assert counted == 302, way
         assert study.check().agrees
+
+
+def test_what_is_overdue_and_not_expired_yet_is_no_proof(reopen: Callable[[], Storage]) -> None:
+    """Silence is a success and complaints come in time, one of five. Whoever tells the last ones does so when the
+    others are overdue, before anybody asks again."""
+    clock = [1e9]
+    study = create_study(
+        *("s", {"a": 1.0, "b": 2.0}, sf.FixedThreshold(0.5), "glr", reopen()),
+        confidence=0.9,
+        expire_after=100.0,
+        expire_as=1.0,
+        clock=lambda: clock[0],
+        seed=1,
+    )
+    for _ in range(10):
+        decisions = study.ask_many(50)
+        clock[0] += 99.0
+        study.tell_many({decision.id: 0.0 for decision in decisions[:25:3]})
+        clock[0] += 1.0
+        study.record("b", 1.0)
+        verdict = study.verdict()
+        assert verdict.state != "none"
+        assert not verdict.refuted
+    assert study.check().agrees

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -290,3 +291,15 @@ def test_without_a_horizon_a_segment_plans_for_those_it_is_news_to() -> None:
     machine = machine_of(known)
     machine.parts[0].decide(0.0)
     assert machine.parts[0].problem.horizon == 500
+
+
+def test_several_archives_of_a_study_with_segments(reopen: Callable[[], Storage], tmp_path: Path) -> None:
+    study = create_study("s", ARMS, sf.BestReward(0.1), storage=reopen(), segments=["code", "law"], seed=1)
+    for number in range(3):
+        play(study, 40, seed=number)
+        decisions = [segment.decisions for segment in study.status().segments]
+        assert study.archive(time.time() + 1.0, tmp_path / f"{number}.parquet") == 40
+        assert study.check().agrees
+        study.repair()
+        assert [segment.decisions for segment in study.status().segments] == decisions
+        assert sum(decisions) == 40 * (number + 1)

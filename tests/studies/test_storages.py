@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -146,3 +148,31 @@ def test_an_interrupt_between_a_key_and_its_first_decision() -> None:
     ledger._keys = dict(ledger._keys)
     assert study.check().agrees
     assert study.ask(key="k").id == study.ask(key="k").id == 2
+
+
+def test_a_process_that_goes_to_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that was named from the folder of that time stays the same one, be there another of its name."""
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    study = create_study("s", {"a": 1.0, "b": 2.0}, sf.FixedThreshold(0.5), "ft-ucb", "sqlite:///studies.db")
+    study.ask()
+    study.close()
+    shutil.copy("studies.db", tmp_path / "there")  # as a backup
+    study = load_study("s", "sqlite:///studies.db")
+    study.ask()
+    monkeypatch.chdir(tmp_path / "there")
+    study.tell(study.ask().id, 1.0)
+    assert study.log().height == 3
+    assert load_study("s", f"sqlite:///{tmp_path}/here/studies.db").log().height == 3
+    assert load_study("s", "sqlite:///studies.db").log().height == 1
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_version_that_is_not_said(kind: str, request: pytest.FixtureRequest) -> None:
+    url = request.getfixturevalue(f"{kind}_url")
+    create_study("s", {"a": 1.0, "b": 2.0}, sf.FixedThreshold(0.5), "ft-ucb", url).close()
+    with contextlib.closing(connection_of(url)) as connection:
+        connection.execute("DELETE FROM satisfice_schema")
+    with pytest.raises(StorageError, match="damaged"):
+        load_study("s", url)

@@ -61,7 +61,7 @@ class COF(Policy):
     @uncounted
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
         arms, scale = len(problem.costs), 1.0 - problem.alpha
-        if t < arms:
+        if t < arms or state.pulls.min() == 0:  # a study may have been told of some arms alone
             return SWEEP, 1
         width = math.sqrt(2 * math.log(problem.horizon))
         for i in range(arms):

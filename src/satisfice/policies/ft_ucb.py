@@ -35,7 +35,7 @@ class FTUCB(Policy):
     @inline
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
         arms = len(problem.costs)
-        if t < arms:
+        if t < arms or state.pulls.min() == 0:  # a study may have been told of some arms alone
             return SWEEP, 1
         now = t + 1
         width = math.sqrt(2 * math.log(now))

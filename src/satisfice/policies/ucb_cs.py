@@ -51,7 +51,7 @@ class UCBCS(Policy):
     @inline
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
         arms = len(problem.costs)
-        if t < arms:
+        if t < arms or state.pulls.min() == 0:  # a study may have been told of some arms alone
             return SWEEP, 1
         width = math.sqrt(2 * math.log(problem.horizon))
         scale = 1.0 - problem.alpha

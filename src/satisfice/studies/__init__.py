@@ -90,8 +90,8 @@ def create_study(
     expire_as : float, optional
         The reward that an expired decision counts as; by default it counts as nothing.
     mature_after : float, optional
-        Seconds after which proofs no longer wait for the reward of a decision; by default `expire_after` where
-        `expire_as` is given. Proofs and intervals count decisions in their order, up to the first that is open, so that
+        Seconds after which proofs no longer wait for the reward of a decision; where `expire_as` is given, they wait
+        until it expires. Proofs and intervals count decisions in their order, up to the first that is open, so that
         rewards that are late because of their value prove nothing wrong.
     costs : "fixed" or "told"
         With "told", the numbers of `arms` are first guesses: the cost of a decision is told with its reward, and the

@@ -144,6 +144,7 @@ class StudyChanger(StudyReader):
         """
         from satisfice.studies.archive import archive
 
+        self._usable()
         return archive(self._ledger, before, Path(path))
 
     def copy(self, name: str, *, learned: bool = True) -> Study:
@@ -154,6 +155,7 @@ class StudyChanger(StudyReader):
         from satisfice.studies.copying import copy_study
         from satisfice.studies.study import Study
 
+        self._usable()
         return Study(copy_study(self._ledger, name, learned), self._clock)
 
     # Pieces

@@ -37,9 +37,13 @@ def fold(config: Config, view: View, frontier: int | None = None, *, watch: bool
 def advance(machine: Machine, view: View) -> None:
     """Bring the frontier of a caught up machine forward."""
     frontier, config = machine.frontier, machine.config
-    if frontier.step() and config.mature_after is None:
+    # Where silence counts as a reward it is waited for: an overdue decision has it once somebody expires it, and proofs
+    # that passed it over meanwhile would rest on the others alone.
+    silence = config.expire_after is not None and config.expire_as is not None
+    wait = None if silence else config.mature_after
+    if frontier.step() and wait is None:
         return
-    mature = NEVER if config.mature_after is None else view.today - config.mature_after
+    mature = NEVER if wait is None else view.today - wait
     if frontier.last >= machine.decisions or (
         mature == NEVER and frontier.last < frontier.read and frontier.last + 1 not in frontier.ahead
     ):

@@ -198,7 +198,9 @@ class StudyEvents(StudyFields):
         if self.decisions < through:
             self._put_away(arms, handed, corrections, through)
             for part, amount in zip(self.parts, parts, strict=False):
-                part._put_away(**amount)  # type: ignore[arg-type]
+                # A part counts its own decisions: those of an archive come on top of those of the archives before.
+                whole = part.decisions + cast(int, amount["decisions"])
+                part._put_away(**{**amount, "decisions": whole})  # type: ignore[arg-type]
             for group, counts in zip((self.control, self.treated), groups, strict=True):
                 _add(group, counts)
             self.explored += explored

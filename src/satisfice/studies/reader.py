@@ -141,6 +141,7 @@ class StudyReader:
 
     def repair(self) -> None:
         """Rebuild the state that is kept from the log."""
+        self._usable()
         self._ledger.repair()
 
     def log(self) -> pl.DataFrame:

@@ -428,6 +428,7 @@ class Study(StudyChanger):
 
         `ask` and `status` do this on their way; a study that nobody uses can do it by hand.
         """
+        self._usable()
         total = 0
         while self.config.expire_after is not None:
             count, more = self._run(lambda tx: self._expire(tx, self._now(tx)))

@@ -42,5 +42,6 @@ def _hidden(storage: object) -> str:
     """A wrong value for a message, without what may be a password."""
     text = repr(storage)
     if "@" in text or "=" in text:
-        return f"{text.split(':', 1)[0]}:... ({type(storage).__name__})"
+        kind = text.split(":", 1)[0]
+        return f"a {type(storage).__name__}" if "@" in kind or "=" in kind else f"{kind}:... ({type(storage).__name__})"
     return text if len(text) <= 80 else f"a {type(storage).__name__}"

@@ -36,6 +36,8 @@ FORK_LOCK = threading.RLock()
 IDLE = 5
 # A connection is given up when the server says nothing for the timeout and so many seconds more.
 PATIENCE = 0.5
+# What is secret of the parameters of a URL.
+SECRETS = r"(?:ssl)?password|passwd|pwd|\w*secret|scram_\w*key"
 
 T = TypeVar("T")
 
@@ -49,7 +51,7 @@ def hide(url: str) -> str:
     'mysql://me:***@host/db?password=***&x=1'
     """
     text = re.sub(r"(://[^/@:]*:)[^/]*(@)", r"\1***\2", url)
-    return re.sub(r"(?i)\b((?:ssl)?password|passwd|pwd)=[^&\s]*", r"\1=***", text)
+    return re.sub(rf"(?i)\b({SECRETS})=[^&\s]*", r"\1=***", text)
 
 
 class Database:
@@ -64,6 +66,8 @@ class Database:
             # What cannot be read may have a password anywhere.
             kind = url.split(":", 1)[0]
             raise StorageError(f"'{kind}:...' is not the URL of a database", hint=Hint.STORAGE) from None
+        if "@" in (parsed.host or ""):  # then it is the end of the password
+            raise StorageError(f"'{parsed.drivername}:...' has an @ in its user or password; write %40 for it there")
         self.shown = hide(parsed.render_as_string(hide_password=True))
         query = {key: value if isinstance(value, str) else value[-1] for key, value in parsed.query.items()}
         self.timeout = self._timeout(query.pop("timeout", str(TIMEOUT)))
@@ -168,6 +172,12 @@ class Database:
     def _version(self, connection: Any) -> int:
         raise NotImplementedError
 
+    def _said(self, row: tuple[Any, ...] | None) -> int:
+        """The version that a row says."""
+        if row is None or not isinstance(row[0], int):
+            raise StorageError(f"{self.shown} is damaged: it does not say which version of the tables it has")
+        return row[0]
+
 
 class SQLite(Database):
     """A file."""
@@ -177,8 +187,12 @@ class SQLite(Database):
     def _url(self, url: URL) -> URL:
         if not url.database or url.database == ":memory:":
             raise StorageError(f"{self.shown!r} names no file", hint=Hint.FILE, parameter="storage")
-        self.file = None if url.database.startswith("file:") else Path(url.database)
-        return url
+        if url.database.startswith("file:"):
+            self.file = None
+            return url
+        # The same file as long as the process lives, whatever folder it goes to.
+        self.file = Path(url.database).absolute()
+        return url.set(database=str(self.file))
 
     @property
     def identity(self) -> tuple[int, int] | None:
@@ -222,9 +236,16 @@ class SQLite(Database):
         assert self.file is not None
         where = self.file.absolute().as_uri()
         options = {**options, "uri": True}
-        ways = ["mode=ro"] if os.access(self.file, os.W_OK) else ["mode=ro", "mode=ro&immutable=1"]
+        ways = ["mode=ro", "mode=ro&immutable=1"]
+        if all(os.access(place, os.W_OK) for place in (self.file, self.file.parent)):
+            del ways[1:]
         failure: Exception | None = None
         for way in ways:
+            if way != ways[0] and self._unread:
+                raise StorageError(
+                    f"{self.shown}: what was written last is in {self.file.name}-wal, which SQLite cannot read without "
+                    "the right to write in that folder; copy both files to a folder of your own"
+                ) from failure
             connection = self.dialect.dbapi.connect(f"{where}?{way}", **options)
             try:
                 connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
@@ -234,6 +255,15 @@ class SQLite(Database):
                 failure = error
         assert failure is not None
         raise failure
+
+    @property
+    def _unread(self) -> bool:
+        """Whether there is anything in the file beside it that SQLite writes first."""
+        assert self.file is not None
+        try:
+            return self.file.with_name(f"{self.file.name}-wal").stat().st_size > 0
+        except OSError:
+            return False
 
     def prepare(self, *, create: bool) -> None:
         if self.file is not None and self.identity is None:
@@ -246,7 +276,7 @@ class SQLite(Database):
     def _version(self, connection: Any) -> int:
         if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'satisfice_schema'").fetchone() is None:
             return 0
-        return int(connection.execute("SELECT version FROM satisfice_schema").fetchone()[0])
+        return self._said(connection.execute("SELECT version FROM satisfice_schema").fetchone())
 
     def busy(self, error: Exception) -> bool:
         return getattr(error, "sqlite_errorcode", 0) & 0xFF in (5, 6)  # SQLITE_BUSY, SQLITE_LOCKED
@@ -291,6 +321,10 @@ class PostgreSQL(Database):
             "SET extra_float_digits = 1",
             "SET default_transaction_isolation = 'read committed'",
             "SET standard_conforming_strings = on",
+            "SET array_nulls = on",
+            # A parameter that servers before PostgreSQL 17 do not have.
+            "SELECT set_config('transaction_timeout', '0', false) "
+            "WHERE current_setting('transaction_timeout', true) IS NOT NULL",
         ]
         if write:
             statements.append("SET default_transaction_read_only = off")
@@ -305,7 +339,7 @@ class PostgreSQL(Database):
     def _version(self, connection: Any) -> int:
         if connection.execute("SELECT to_regclass('satisfice_schema')").fetchone()[0] is None:
             return 0
-        return int(connection.execute("SELECT version FROM satisfice_schema").fetchone()[0])
+        return self._said(connection.execute("SELECT version FROM satisfice_schema").fetchone())
 
     def busy(self, error: Exception) -> bool:
         # A lock that was not to be had in time, and deadlocks, which the server ends by failing one of the parties.

@@ -355,6 +355,16 @@ class Hub:
 
     def close(self) -> None:
         """Let go of connections that nobody uses now."""
+        # In a thread of its own, which no interrupt reaches: one could come between a gate and what lets it go again.
+        closer = threading.Thread(target=self._close, name="satisfice-closer", daemon=True)
+        try:
+            closer.start()
+        except RuntimeError:  # at the end of the process no thread can be started any more
+            self._close()
+            return
+        closer.join()
+
+    def _close(self) -> None:
         wrote = False
         for user in self._users:
             if user.gate.acquire(timeout=self.database.timeout):

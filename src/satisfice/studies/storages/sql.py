@@ -48,6 +48,7 @@ class SQLLedger(Ledger):
         self.timeout = hub.database.timeout
         self.lite = hub.database.lite
         self.books: Books | None = None  # of whoever is in a transaction with the lock
+        self.closed = False  # whether nobody has opened it since it was closed
         self.told = 0  # entries written since the lock was held last
         self.stock: deque[tuple[float, Decision]] = deque()  # decisions taken in advance, and until when they are good
         self.stale: deque[int] = deque()  # those that nobody wanted in time
@@ -271,7 +272,8 @@ class SQLLedger(Ledger):
         self.give_back()
         self.lose()
         self.hub.kept.take(self)
-        if not any(ledger is not self for ledger in list(self.hub.ledgers.values())):
+        self.closed = True
+        if all(ledger.closed for ledger in list(self.hub.ledgers.values())):
             self.hub.close()
 
 
@@ -305,8 +307,9 @@ class SQLStorage(Storage):
     def _ledger(self, study: int, token: str, config: Config) -> SQLLedger:
         """The ledger of a study: one for all who use it in this process."""
         with _hubs_lock:
-            ledger = self.hub.ledgers.get((study, token))
-            return SQLLedger(self, study, token, config) if ledger is None else ledger
+            ledger = self.hub.ledgers.get((study, token)) or SQLLedger(self, study, token, config)
+            ledger.closed = False
+            return ledger
 
     def _say(self, statement: str) -> str:
         return statement if self._database.lite else statement.replace("?", "%s")
