@@ -52,6 +52,7 @@ class COF(Policy):
     settings = (BestReward,)
     summary = "candidates by cost, each held against the samples of all other arms (our reading)"
     bounded_only = True
+    sweeps_first = True
 
     def memory(self, arms: int) -> tuple[int, int]:
         # What was declared of every arm.
@@ -61,7 +62,7 @@ class COF(Policy):
     @uncounted
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
         arms, scale = len(problem.costs), 1.0 - problem.alpha
-        if t < arms or state.pulls.min() == 0:  # a study may have been told of some arms alone
+        if t < arms:
             return SWEEP, 1
         width = math.sqrt(2 * math.log(problem.horizon))
         for i in range(arms):

@@ -29,13 +29,14 @@ class FTUCB(Policy):
     summary = "cheapest arm whose UCB reaches the fixed threshold"
     version = 2
     needs_horizon = False
+    sweeps_first = True
 
     @staticmethod
     @uncounted
     @inline
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
         arms = len(problem.costs)
-        if t < arms or state.pulls.min() == 0:  # a study may have been told of some arms alone
+        if t < arms:
             return SWEEP, 1
         now = t + 1
         width = math.sqrt(2 * math.log(now))

@@ -42,6 +42,7 @@ class UCBCS(Policy):
     summary = "cheapest arm whose UCB reaches (1 - alpha) x the reference's UCB"
     version = 2
     until_zeros = True
+    sweeps_first = True
 
     def memory(self, arms: int) -> tuple[int, int]:
         return 0, len(INDEX) * arms
@@ -51,7 +52,7 @@ class UCBCS(Policy):
     @inline
     def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
         arms = len(problem.costs)
-        if t < arms or state.pulls.min() == 0:  # a study may have been told of some arms alone
+        if t < arms:
             return SWEEP, 1
         width = math.sqrt(2 * math.log(problem.horizon))
         scale = 1.0 - problem.alpha

@@ -159,9 +159,10 @@ class Machine(StudyState):
                 pulls, total = (arm.seen, arm.seen_total) if anew else _since(arm)
                 if pulls:
                     policy.learn(self.problem, state, k, pulls, total / UNIT, rng)
-        # The paper's rules look at every arm before anything else; an arm that came later gets its first look here.
+        # The paper's rules look at every arm before anything else; an arm that came later, or was left out of what was
+        # recorded, gets its first look here.
         unseen = int(state.pulls.argmin())
-        if self.touched and t > 0 and len(self.order) > 1 and state.pulls[unseen] == 0:
+        if t > 0 and len(self.order) > 1 and state.pulls[unseen] == 0 and (self.touched or self.swept(t)):
             rank, pulls = unseen, 1
         else:
             rank, pulls = decide(policy, self.problem, state, t, rng)
@@ -184,6 +185,10 @@ class Machine(StudyState):
         if drawn != self._drawn:
             data["rng"] = drawn
         return self.event("make_lease", data, at)
+
+    def swept(self, t: int) -> bool:
+        """Whether the rule takes it that every arm was pulled by now."""
+        return self.config.policy.sweeps_first and t >= len(self.order)
 
     def _random(self) -> np.random.Generator:
         """The rule's random numbers, from where they were after the last lease."""

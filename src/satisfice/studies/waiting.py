@@ -209,11 +209,11 @@ class Waiting:
         known = list(zip(late, *machine.sums(), strict=True))
         pulls = [n + pending for pending, n, _ in known]
         totals = [total + pending * (total + 1.0) / (n + 2) if pending else total for pending, n, total in known]
-        # The paper's rules look at every arm before anything else: also at one that came later, or whose first looks
-        # came to nothing.
-        unseen = pulls.index(min(pulls))
-        arm = machine.arms[machine.order[unseen]]
-        if not pulls[unseen] and len(pulls) > 1 and (machine.touched or arm.dropped):
+        # The paper's rules look at every arm before anything else: also at one that came later, whose first looks came
+        # to nothing, or that was left out of what was recorded.
+        unseen, t = pulls.index(min(pulls)), machine.t + outstanding
+        first = machine.touched or machine.arms[machine.order[unseen]].dropped or machine.swept(t)
+        if not pulls[unseen] and len(pulls) > 1 and first:
             return machine.order[unseen], 1
         squares = machine.squares_of(pulls, totals)
         if policy.bounded_only:
@@ -225,7 +225,7 @@ class Waiting:
         else:
             policy.start(machine.problem, expected)
         rng = np.random.Generator(np.random.PCG64(machine.decisions)) if policy.draws else UNUSED
-        rank, wanted = decide(policy, machine.problem, expected, machine.t + outstanding, rng)
+        rank, wanted = decide(policy, machine.problem, expected, t, rng)
         if rank == SWEEP:
             rank = pulls.index(min(pulls))
         return machine.order[rank], max(1, min(wanted, int(GUESS * outstanding)))
