@@ -337,6 +337,8 @@ def test_an_interrupt_while_connections_are_let_go_of_locks_nobody_out(sqlite_ur
         user.gate = Gate()  # type: ignore[assignment]
     with contextlib.suppress(KeyboardInterrupt):
         study.close()
+    for user in study._ledger.hub._users:
+        user.gate = user.gate.lock  # type: ignore[attr-defined]
     study = load_study("study", sqlite_url + "&timeout=5")
     pairs(study, 2)
     assert study.check().agrees
