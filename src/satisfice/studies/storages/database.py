@@ -191,7 +191,7 @@ class SQLite(Database):
             self.file = None
             return url
         # The same file as long as the process lives, whatever folder it goes to.
-        self.file = Path(url.database).absolute()
+        self.named, self.file = url.database, Path(url.database).absolute()
         return url.set(database=str(self.file))
 
     @property
@@ -268,7 +268,7 @@ class SQLite(Database):
     def prepare(self, *, create: bool) -> None:
         if self.file is not None and self.identity is None:
             if not create:
-                raise StorageError(f"there is no database {self.file}", hint=Hint.CREATE)
+                raise StorageError(f"there is no database {self.named}", hint=Hint.CREATE)
             with self.guarded():
                 self.file.touch()
         super().prepare(create=create)
