@@ -138,7 +138,7 @@ class Fleet:
             with signed(BUYER):
                 deed()
         answers.pass_by(1.0 / (len(deeds) + 1), self.past // (len(deeds) + 1), stop)
-        for callers, count in ((self.invoices, 1_500 if whole else 250), (self.reminders, 160), (self.summaries, 700)):
+        for callers, count in ((self.invoices, 4_000 if whole else 250), (self.reminders, 160), (self.summaries, 700)):
             callers.pass_by(1.0, count, stop)
         for callers in (answers, self.invoices, self.reminders):
             callers.arrive()
