@@ -17,12 +17,14 @@ from satisfice.proofs import (
     _hopeless_by_gap,
     against,
     certified,
+    equal_levels,
     fixed,
     hopeless,
     intervals,
     judge,
     level,
     make_case,
+    missing,
     needed,
     opponents,
     pair,
@@ -246,3 +248,19 @@ def test_who_is_not_asked_could_not_have_refuted(
                 one = hopeless(data, levels, i, j)
                 assert one >= together[i, place] and (one == together[i, place] or data.between[i] > 0.0)
                 assert not one or against(data, i, j) < needed(levels, i, j)
+
+
+def test_no_nat_is_bought_from_a_pair_that_speaks_for_the_arm() -> None:
+    # Arm 1 misses 0.9 x the best mean by 0.015. That it has more than 0.9 x the mean of arm 0 is no way to refute it,
+    # however cheap the nats of that pair are.
+    found = case([1, 2, 3, 4], [6000, 16_000, 4000, 80], [0.725 * 6000, 0.768 * 16_000, 0.866 * 4000, 0.87 * 80])
+    levels, prices = equal_levels(found, 0.05), np.array([0.05, 0.014, 0.005, 0.38])
+    assert against(found, 1, 0) < -100
+    cost, arm = missing(found, levels, 2, prices)
+    assert arm in (1, 3) and math.isfinite(cost)
+    # Where every pair speaks for a cheaper arm there is no such proof to be had.
+    found = case([1, 2], [1000, 1000], [900, 900])
+    assert missing(found, equal_levels(found, 0.05), 1, np.array([0.1, 0.1]))[0] == math.inf
+    # Against a fixed threshold the same.
+    found = case([1, 2], [1000, 1000], [700, 900], mu0=0.6)
+    assert fixed(found) and missing(found, equal_levels(found, 0.05), 1, np.array([0.1, 0.1]))[0] == math.inf

@@ -203,6 +203,9 @@ def missing(case: Case, levels: Floats, arm: int, prices: Floats) -> tuple[float
         for j in range(first, last):
             if j != i:
                 z = against(case, i, j)
+                bar = case.mu0 if j == len(case.costs) else case.scale * case.means[j]
+                if i < arm and case.means[i] >= bar:
+                    continue  # more of the same evidence would speak for `i`
                 gap = needed(levels, i, j) + (z if i == arm else -z)
                 price, dealer = nat_price(case, i, j, prices, arm)
                 if i == arm:
