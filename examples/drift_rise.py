@@ -12,7 +12,7 @@ for drift in ("watch", "adapt"):
         f"summaries ({drift})", arms, sf.BestReward(alpha=0.1), drift=drift, confidence=0.95, seed=3
     )
     for t in range(20_000):
-        if t == 6_000:
+        if t == 10_000:
             print(study.verdict())
             quality["mini"] = 0.97
         decision = study.ask()

@@ -66,16 +66,17 @@ _registry: dict[str, type[Policy]] = {}
 class Policy:
     """The parent of every policy. The fields of a subclass are its parameters (numbers), with defaults.
 
-    Class attributes to set: `id`, `settings` (the settings that it serves), `summary` (one line), and where they differ
-    from the defaults `needs_horizon`, `bounded_only`, `live` (whether a study can use it), `changing` (whether it is
-    for means that change), `uses_squares` (whether the rule reads `state.squares`; Gaussian rewards have them drawn
-    only then, so that no other run changes), `draws` (whether the rule uses `rng`), `sweeps_first` (whether the rule
-    takes it that every arm was pulled before `t` reached their number: a study that was told of some arms alone sees
-    to it) and `until_zeros` (whether a lease of an arm, where every reward is 0 or 1, stands until so many of its rewards are 0, since those of 1 only speak for
-    the arm: a simulation carries it on until then). `version` counts the rule's changes: raise it whenever the rule
-    remembers something else or decides otherwise from the same state, so that a study that is under way knows that its
-    memory is of another time and starts it anew. `retired` names parameters that older versions had, and that a study
-    of that time is opened without.
+    Class attributes to set: `id`, `settings` (the settings that it serves), `summary` (one line), and where they
+    differ from the defaults `needs_horizon`, `bounded_only`, `live` (whether a study can use it), `changing`
+    (whether it is for means that change), `uses_squares` (whether the rule reads `state.squares`; Gaussian rewards
+    have them drawn only then, so that no other run changes), `draws` (whether the rule uses `rng`), `sweeps_first`
+    (whether the rule takes it that every arm was pulled before `t` reached their number: a study that was told of
+    some arms alone sees to it) and `until_zeros` (whether a lease of an arm, where every reward is 0 or 1, stands
+    until so many of its rewards are 0, since those of 1 only speak for the arm: a simulation carries it on until
+    then). `version` counts the rule's changes: raise it whenever the rule remembers something else or decides
+    otherwise from the same state, so that a study that is under way knows that its memory is of another time and
+    starts it anew. `retired` names parameters that older versions had, and that a study of that time is opened
+    without.
 
     A subclass with an `id` is found by it (`get_policy`); an id that another class has is an error, except
     that a class may be defined again, as in a notebook. `class Mine(Policy, register=False)` stays unknown.
