@@ -96,7 +96,8 @@ def rehearse_late(
     --------
     >>> from satisfice import BestReward
     >>> inst = Instance(costs=[1.0, 9.0], means=[0.85, 0.9], names=["small", "large"])
-    >>> rehearse_late(inst, BestReward(0.1), 10_000, delay=1_000, runs=2, seed=1).decisions[:, -1].sum(axis=1)
+    >>> runs = rehearse_late(inst, BestReward(0.1), 10_000, policy="pe-cs", delay=1_000, runs=2, seed=1)
+    >>> runs.decisions[:, -1].sum(axis=1)
     array([10000, 10000])
     """
     if not instance.bounded:
