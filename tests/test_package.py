@@ -227,7 +227,7 @@ def test_the_example_of_contributing_works_word_for_word(tmp_path: Path) -> None
     (commands,) = re.findall(r"```bash\n(.*?)```", text, re.DOTALL)
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "src" / path).write_text(code)
-    environment = os.environ | {"PYTHONPATH": str(tmp_path / "src"), "SATISFICE_CACHE": str(tmp_path / "cache")}
+    environment = os.environ | {"PYTHONPATH": str(tmp_path / "src")}
     outputs = []
     for command in commands.strip().splitlines():
         line = command.replace("satisfice", f"{sys.executable} -m satisfice", 1)

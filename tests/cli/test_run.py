@@ -9,11 +9,19 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner, Result
 
 import satisfice as sf
+from satisfice.cli import make_app
+
+
+def run(*words: str) -> Result:
+    """A command in this process, which has loaded what it needs."""
+    return CliRunner().invoke(make_app(), words)
 
 
 def satisfice(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """A command in a process of its own."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     return subprocess.run(
         [sys.executable, "-m", "satisfice", *arguments], cwd=cwd, env=environment, capture_output=True, text=True
@@ -36,7 +44,7 @@ def test_a_run_prints_a_table_and_writes_data_and_a_picture(tmp_path: Path) -> N
 
 
 def test_json_is_all_that_is_printed(tmp_path: Path) -> None:
-    done = satisfice(*USUAL, "--policy", "pe-cs(kappa=5)", "--horizon", "1000", "--json", "--out", str(tmp_path))
+    done = run(*USUAL, "--policy", "pe-cs(kappa=5)", "--horizon", "1000", "--json", "--out", str(tmp_path))
     document = json.loads(done.stdout)
     assert done.stderr == ""
     assert document["optimal_arm"] == "Sci-Fi" and document["horizon"] == 1000
@@ -45,7 +53,7 @@ def test_json_is_all_that_is_printed(tmp_path: Path) -> None:
 
 
 def test_without_a_policy_all_that_serve_the_setting_run(tmp_path: Path) -> None:
-    done = satisfice(
+    done = run(
         "run", "-i", "asymmetric", "-s", "reference", "--reference", "arm-3", "-T", "500", "-n", "2", "--json",
         "--plain", "-o", str(tmp_path),
     )  # fmt: skip
@@ -55,7 +63,7 @@ def test_without_a_policy_all_that_serve_the_setting_run(tmp_path: Path) -> None
 
 def test_plain_python_gives_the_same_numbers(tmp_path: Path) -> None:
     words = (*USUAL, "--policy", "pe-cs", "--horizon", "1000", "--json", "--out", str(tmp_path))
-    compiled, plain = (json.loads(satisfice(*words, *more).stdout) for more in ((), ("--plain",)))
+    compiled, plain = (json.loads(run(*words, *more).stdout) for more in ((), ("--plain",)))
     assert plain["summary"] == compiled["summary"]
 
 
@@ -75,20 +83,23 @@ def test_plain_python_gives_the_same_numbers(tmp_path: Path) -> None:
         (("-i", "movielens", "-s", "nearest", "-T", "10"), "'nearest' is unknown"),
     ],
 )
-def test_bad_input_is_one_line_and_code_2(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
-    done = satisfice("run", *arguments, cwd=tmp_path)
-    assert done.returncode == 2
+def test_bad_input_is_one_line_and_code_2(
+    arguments: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run("run", *arguments)
+    assert done.exit_code == 2
     assert done.stderr.startswith("error: ") and message in done.stderr and "Traceback" not in done.stderr
     assert done.stdout == "" and not list(tmp_path.iterdir())
 
 
 def test_lists() -> None:
-    rows = {row["id"]: row for row in json.loads(satisfice("policies", "--json").stdout)}
+    rows = {row["id"]: row for row in json.loads(run("policies", "--json").stdout)}
     assert set(rows) >= {"pe", "asymmetric-pe", "pe-cs", "ft-ucb", "etc-cs", "ucb-cs", "ts-cs", "glr"}
     assert rows["ucb-cs"]["settings"] == ["best", "reference"] and rows["etc-cs"]["params"] == {"c": 5}
-    text = satisfice("policies").stdout
+    text = run("policies").stdout
     assert all(id in text for id in rows)
-    assert "movielens" in satisfice("instances").stdout
+    assert "movielens" in run("instances").stdout
 
 
 def test_help_and_version() -> None:

@@ -11,12 +11,36 @@ from scipy.stats import poisson as poisson_law
 import satisfice as sf
 from satisfice.policies.compiled import compile_native
 from satisfice.simulation.counts import ones_before, poisson
-from satisfice.simulation.world import make_world, stretch
+from satisfice.simulation.world import World, make_world, stretch
 
 # The chance that one of the tests here fails although the laws are equal; there are about 30.
 ERROR = 1e-6
 DRAWS = 100_000
-compiled_poisson, compiled_ones = compile_native(poisson), compile_native(ones_before)
+
+
+@compile_native
+def many_poisson(expected: float, rng: np.random.Generator) -> NDArray[np.int64]:
+    drawn = np.empty(DRAWS, dtype=np.int64)
+    for i in range(DRAWS):
+        drawn[i] = poisson(expected, rng)
+    return drawn
+
+
+@compile_native
+def many_ones(zeros: int, mean: float, rng: np.random.Generator) -> NDArray[np.int64]:
+    drawn = np.empty(DRAWS, dtype=np.int64)
+    for i in range(DRAWS):
+        drawn[i] = ones_before(zeros, mean, rng)
+    return drawn
+
+
+@compile_native
+def many_stretches(world: World, zeros: int, most: int, runs: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    drawn = np.empty((runs, 2), dtype=np.int64)
+    for i in range(runs):
+        pulls, total = stretch(world, 0, zeros, most, rng)
+        drawn[i, 0], drawn[i, 1] = pulls, int(total)
+    return drawn
 
 
 def follows(drawn: NDArray[np.int64], law: object) -> bool:
@@ -33,14 +57,13 @@ def follows(drawn: NDArray[np.int64], law: object) -> bool:
 @pytest.mark.parametrize("expected", [0.01, 0.7, 3.0, 9.99, 10.0, 10.5, 27.0, 300.0, 12_345.6, 1e6, 1e9])
 def test_poisson(expected: float) -> None:
     rng = np.random.default_rng(1)
-    drawn = np.array([compiled_poisson(expected, rng) for _ in range(DRAWS)])
-    assert follows(drawn, poisson_law(expected))
+    assert follows(many_poisson(expected, rng), poisson_law(expected))
 
 
 def test_poisson_of_a_very_large_expectation() -> None:
     # Normal but for a skewness of 1e-6. Kolmogorov-Smirnov with the bound 2 exp(-2 n d^2) = 1e-6.
     rng = np.random.default_rng(5)
-    law = np.sort(norm.cdf([(compiled_poisson(1e12, rng) - 1e12) / 1e6 for _ in range(DRAWS)]))
+    law = np.sort(norm.cdf((many_poisson(1e12, rng) - 1e12) / 1e6))
     distance = max((np.arange(1, DRAWS + 1) / DRAWS - law).max(), (law - np.arange(DRAWS) / DRAWS).max())
     assert distance < np.sqrt(np.log(2 / ERROR) / (2 * DRAWS))
 
@@ -49,8 +72,7 @@ def test_poisson_of_a_very_large_expectation() -> None:
 @pytest.mark.parametrize("mean", [0.001, 0.3, 0.75, 0.999])
 def test_ones_before_so_many_zeros(zeros: int, mean: float) -> None:
     rng = np.random.default_rng(2)
-    drawn = np.array([compiled_ones(zeros, mean, rng) for _ in range(DRAWS)])
-    assert follows(drawn, nbinom(zeros, 1 - mean))
+    assert follows(many_ones(zeros, mean, rng), nbinom(zeros, 1 - mean))
 
 
 @pytest.mark.parametrize("zeros, mean, most", [(1, 0.5, 3), (3, 0.7, 9), (5, 0.2, 6), (40, 0.9, 400)])
@@ -58,8 +80,7 @@ def test_a_lease_ends_with_a_zero_or_at_the_end(zeros: int, mean: float, most: i
     # Against a loop over single rewards: pulls and sum together as one number.
     rng, world = np.random.default_rng(3), make_world(sf.Instance([1], [mean]), np.array([0]), until_zeros=True)
     runs = 40_000
-    compiled = compile_native(stretch)
-    fast = np.array([compiled(world, 0, zeros, most, rng) for _ in range(runs)]).astype(int)
+    fast = many_stretches(world, zeros, most, runs, rng)
     rewards = rng.random((runs, most)) < mean
     before = np.cumsum(~rewards, axis=1)
     pulls = np.minimum((before < zeros).sum(axis=1) + 1, most)

@@ -25,12 +25,13 @@ def test_every_snippet_runs(
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     for code in snippets("python"):
-        # A test need not wait for the disk.
-        exec(code.replace("sqlite:///studies.db", "sqlite:///studies.db?synchronous=normal"), names)
+        # A test need not wait for the disk, and a quarter of the questions do as well.
+        code = code.replace("sqlite:///studies.db", "sqlite:///studies.db?synchronous=normal")
+        exec(code.replace("range(0, 40_000, 100)", "range(0, 10_000, 100)"), names)
     printed = capsys.readouterr().out
     assert Path("answers.png").stat().st_size > 10_000
     assert "agrees with the log" in printed
-    assert load_study("answers", "sqlite:///studies.db").verdict().rewards > 35_000
+    assert load_study("answers", "sqlite:///studies.db").verdict().rewards > 8_000
     Path("calls.csv").write_text("arm,reward,cost,key\nsmall,1,0.4,call-2\nlarge,0,9.1,call-3\n")
     for line in "".join(snippets("sh")).splitlines():
         if line.startswith("export "):
