@@ -8,6 +8,7 @@ import random
 import shutil
 import signal
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -28,7 +29,7 @@ from satisfice.errors import (
     UnknownDecision,
     UnknownStudy,
 )
-from satisfice.studies import Study, archive, create_study, get_storage, list_studies, load_study
+from satisfice.studies import Study, archive, create_study, get_storage, list_studies, load_study, machine
 from satisfice.studies.serving import NOBODY
 from satisfice.studies.storages import Storage, sql
 from satisfice.studies.storages.base import Transaction, View
@@ -307,6 +308,43 @@ def test_interrupts_at_any_moment(reopen: Callable[[], Storage]) -> None:
     told = set(study.log().filter(status="told")["id"].to_list())
     assert acknowledged <= told
     assert study.status().spending.decisions == load_study("study", reopen()).status().spending.decisions
+
+
+def interrupted_at_line(number: int, file: str, work: Callable[[], object]) -> bool:
+    """Do something that an interrupt ends before so many lines of a file have run; whether one did."""
+    left = number
+
+    def line(frame: FrameType, event: str, value: object) -> Callable[..., object]:
+        nonlocal left
+        left -= event == "line"
+        if event == "line" and not left:
+            raise Hit
+        return line
+
+    def call(frame: FrameType, event: str, value: object) -> Callable[..., object] | None:
+        return line if left > 0 and frame.f_code.co_filename == file else None
+
+    before = sys.gettrace()
+    sys.settrace(call)
+    try:
+        work()
+    except Hit:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def test_an_interrupt_at_every_line_of_the_first_decision() -> None:
+    """Nothing that is made once, when it is first needed, stays half made."""
+    for number in range(1, 1000):
+        study = new()
+        hit = interrupted_at_line(number, str(machine.__file__), lambda: pairs(study, 1))  # noqa: B023
+        pairs(study, 2)
+        assert study.check().agrees
+        if not hit:
+            break
+    assert 20 < number < 999
 
 
 class Gate:

@@ -15,7 +15,7 @@ SCRIPT = Path(__file__).parents[2] / "benchmarks" / "torture.py"
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_nothing_acknowledged_is_lost_or_doubled(kind: str, tmp_path: Path) -> None:
     out = tmp_path / "report.json"
-    command = [sys.executable, str(SCRIPT), "--kind", kind, "--writers", "3", "--seconds", "8", "--out", str(out)]
+    command = [sys.executable, str(SCRIPT), "--kind", kind, "--writers", "3", "--seconds", "6", "--out", str(out)]
     said = tmp_path / "said"  # a file, not a pipe: a server that was restarted would hold it open
     with said.open("w") as file:
         done = subprocess.run(command, stdout=file, stderr=file, check=False)

@@ -194,8 +194,9 @@ class Machine(StudyState):
         """The rule's random numbers, from where they were after the last lease."""
         if self._rng is None:
             seed = self.config.seed
-            self._rng = np.random.Generator(np.random.PCG64(seed if self.whole is self else [seed, self.number]))
-            self._first = self._rng.bit_generator.state
+            rng = np.random.Generator(np.random.PCG64(seed if self.whole is self else [seed, self.number]))
+            self._first = rng.bit_generator.state
+            self._rng = rng  # last: an interrupt may come before it
         self._rng.bit_generator.state = self._drawn
         return self._rng
 
