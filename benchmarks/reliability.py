@@ -1,7 +1,7 @@
 """How often GLR is wrong: with a horizon in six hard cells, without one when it is stopped at random, and by care.
 
     python benchmarks/reliability.py [--part hard|anytime|care|grid|open] [--runs 1000] [--rival-runs 100]
-                                     [--anytime-runs 2000] [--regret results/regret]
+                                     [--anytime-runs 2000] [--care 1 ...] [--regret results/regret]
 
 With a horizon: the distribution of the summed regret, the worst run beside TS-CS's, the share of runs above 10 times
 the mean, and wrong certified verdicts. The runs of TS-CS are taken from the numbers of `regret.py` if they are there.
@@ -9,7 +9,8 @@ Without one (delta = 0.05): the share of certified and of wrong certified verdic
 Care: the toy family on either side of its threshold of 0.76, where staying is right and where it is wrong.
 
 Two parts only run when they are asked for, since they take long: `grid`, the share of runs above 10 times the mean in
-every cell of the grid of `regret.py`, and `open`, the regret there without a horizon over that of being told it.
+every cell of the grid of `regret.py`, for each `--care` beside the regret that it takes (relative to the first
+generation of the rule, 100 added), and `open`, the regret there without a horizon over that of being told it.
 """
 
 from __future__ import annotations
@@ -137,9 +138,9 @@ def care(value: float, runs: int) -> str:
     return f"{value:6g}" + "".join(f"{mean:9,.0f}" for mean in means) + f"{stuck:16.1%}"
 
 
-def regrets(cell: Cell, told: bool, runs: int) -> NDArray[np.float64]:
+def regrets(cell: Cell, told: bool, runs: int, care: float = 1.0) -> NDArray[np.float64]:
     """Summed regret of every run in one cell of the grid, with or without knowing the horizon."""
-    policy, order = GLR(), arrange(cell.instance.costs, cell.setting, cell.instance.names)
+    policy, order = GLR(care=care), arrange(cell.instance.costs, cell.setting, cell.instance.names)
     horizon = cell.horizon if told else None
     problem = make_problem(policy, cell.setting, cell.instance.costs, order, horizon, cell.instance.bounded)
     gaps = (cell.setting.cost_gaps(cell.instance) + cell.setting.quality_gaps(cell.instance))[order]
@@ -152,17 +153,21 @@ def regrets(cell: Cell, told: bool, runs: int) -> NDArray[np.float64]:
     return found
 
 
-def rare(runs: int, pool: ProcessPoolExecutor) -> None:
-    """How many runs of each cell of the grid are above 10 times the mean."""
+def rare(runs: int, value: float, pool: ProcessPoolExecutor) -> None:
+    """How many runs of each cell of the grid are above 10 times the mean with this much care, and what it costs."""
     cells = grid()
-    print(f"{'the grid, ' + str(runs) + ' runs':34}     mean   median    worst  >10xmean")
-    many = 0
-    for cell, job in [(cell, pool.submit(regrets, cell, True, runs)) for cell in cells]:
+    before = json.loads((Path(__file__).parent / "glr_1.json").read_text())["grid"]
+    print(f"{f'the grid, care {value:g}, {runs} runs':34}     mean   median    worst  >10xmean")
+    shares, logs = [], []
+    for cell, job in [(cell, pool.submit(regrets, cell, True, runs, value)) for cell in cells]:
         x = job.result()
-        share = float((x > 10 * x.mean()).mean())
-        many += share > 0.001
-        print(f"{cell.name:34}{x.mean():9,.0f}{np.median(x):9,.0f}{x.max():9,.0f}{share:10.2%}", flush=True)
-    print(f"above 0.1% in {many} of {len(cells)} cells\n")
+        shares.append((float((x > 10 * x.mean()).mean()), float(x.max())))
+        logs.append(math.log((x.mean() + 100) / (before[cell.name] + 100)))
+        print(f"{cell.name:34}{x.mean():9,.0f}{np.median(x):9,.0f}{x.max():9,.0f}{shares[-1][0]:10.2%}", flush=True)
+    many = [worst for share, worst in shares if share > 0.001]
+    print(f"care {value:g}: {math.exp(sum(logs) / len(logs)):.3f} times the first generation's regret (geometric mean)")
+    print(f"above 0.1% in {len(many)} of {len(cells)} cells; a run that loses more than 100 is in "
+          f"{sum(worst > 100 for worst in many)} of them\n")  # fmt: skip
 
 
 def unlimited(runs: int, pool: ProcessPoolExecutor) -> None:
@@ -185,6 +190,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--rival-runs", type=int, default=100)
     parser.add_argument("--anytime-runs", type=int, default=2000, help="in all, over the instances")
+    parser.add_argument("--care", type=float, nargs="+", default=[1.0], help="of the part `grid`")
     parser.add_argument("--regret", default="results/regret", help="prefix of the files of numbers of regret.py")
     args = parser.parse_args()
     parts = args.part or ["hard", "anytime", "care"]
@@ -213,7 +219,8 @@ def main() -> None:
             runs = each * len(ANYTIME)
             print(f"in all: {certified} certified, {wrong} wrong, of {runs} runs; promised: at most 5% wrong\n")
         if "grid" in parts:
-            rare(args.runs, pool)
+            for value in args.care:
+                rare(args.runs, value, pool)
         if "open" in parts:
             unlimited(args.runs, pool)
     if "care" in parts:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import polars as pl
 import pytest
@@ -314,14 +315,14 @@ def interrupted_at_line(number: int, file: str, work: Callable[[], object]) -> b
     """Do something that an interrupt ends before so many lines of a file have run; whether one did."""
     left = number
 
-    def line(frame: FrameType, event: str, value: object) -> Callable[..., object]:
+    def line(frame: FrameType, event: str, value: Any) -> Callable[..., Any]:
         nonlocal left
         left -= event == "line"
         if event == "line" and not left:
             raise Hit
         return line
 
-    def call(frame: FrameType, event: str, value: object) -> Callable[..., object] | None:
+    def call(frame: FrameType, event: str, value: Any) -> Callable[..., Any] | None:
         return line if left > 0 and frame.f_code.co_filename == file else None
 
     before = sys.gettrace()
