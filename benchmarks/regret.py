@@ -6,9 +6,10 @@
 The grid (subsidized best reward): MovieLens and Goodreads with alpha 0.05 to 0.45 at T = 5,000,000, the toy family
 with alpha 0.2 at T = 500,000, every llm-routing instance with alpha 0.05, 0.1 and 0.2 at T = 200,000 and costs divided
 by the largest. Unseen: 60 random instances; families of low conversion, 100 arms, costs of 1 : 1,000, horizons of 500
-to 100,000,000, near-ties, ratings (`families.py`). What the first generation of the rule lost in each cell is on record
-(`glr_1.json`); with `--alone` nothing else is compared. Known reference arm: the grids of the paper's Figures 1. Fixed
-threshold: 50 random instances with close gaps. Speed: one MovieLens run, one decision with up to 1,000 arms. GLR has
+to 100,000,000, near-ties, ratings; mirrors: the cells where GLR is beaten, and the same with the arm that misses by
+least moved to the other side of the threshold (`families.py`). What the first generation of the rule lost in each cell
+is on record (`glr_1.json`); with `--alone` nothing else is compared. Known reference arm: the grids of the paper's
+Figures 1. Fixed threshold: 50 random instances with close gaps. Speed: one MovieLens run, one decision with up to 1,000 arms. GLR has
 its defaults everywhere.
 
 With `--cells` only those whose names contain a text are run: a few seconds for a look at some of them. Cells that are
@@ -38,6 +39,7 @@ from families import (
     horizons,
     low,
     many,
+    mirrors,
     ratings,
     ratios,
     reference,
@@ -75,6 +77,7 @@ PARTS: dict[str, tuple[Maker, tuple[str, ...], float]] = {
     "ratings": (ratings, RIVALS, 0.5),
     "many": (many, ("etc-cs", "ucb-cs", "ts-cs"), 1.0),
     "fresh": (fresh, RIVALS, 0.9),
+    "mirrors": (mirrors, RIVALS, 1.0),
     "reference": (reference, ("pe", "ucb-cs"), 1.0),
     "fixed": (fixed, ("ft-ucb",), 1.0),
 }
