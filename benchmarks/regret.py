@@ -9,8 +9,8 @@ by the largest. Unseen: 60 random instances; families of low conversion, 100 arm
 to 100,000,000, near-ties, ratings; mirrors: the cells where GLR is beaten, and the same with the arm that misses by
 least moved to the other side of the threshold (`families.py`). What the first generation of the rule lost in each cell
 is on record (`glr_1.json`); with `--alone` nothing else is compared. Known reference arm: the grids of the paper's
-Figures 1. Fixed threshold: 50 random instances with close gaps. Speed: one MovieLens run, one decision with up to 1,000 arms. GLR has
-its defaults everywhere.
+Figures 1. Fixed threshold: 50 random instances with close gaps. Speed: one MovieLens run, one decision with up to 1,000
+arms. GLR has its defaults everywhere.
 
 With `--cells` only those whose names contain a text are run: a few seconds for a look at some of them. Cells that are
 in the file of numbers already are not run again, except those of GLR. Two cores need about half an hour,
