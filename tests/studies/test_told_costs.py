@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
+from typing import cast
 
 import pytest
 
 import satisfice as sf
 from satisfice.errors import InvalidReward, InvalidStudy
+from satisfice.policies import get_policy
 from satisfice.studies import Storage, create_study, load_study
+from satisfice.studies.config import Config
+from satisfice.studies.machine import Machine
 
 SETTING = sf.BestReward(0.1)
 
@@ -101,6 +107,50 @@ def test_the_verdict_says_whether_the_order_is_certain(ranged: bool) -> None:
     assert (verdict.state, verdict.leader) == ("certified", "a")
     assert verdict.costs == ("proved" if ranged else "believed")
     sound(study)
+
+
+@pytest.mark.parametrize("ranged", [False, True])
+def test_costs_that_are_late_because_they_are_high_prove_nothing_wrong(
+    reopen: Callable[[], Storage], ranged: bool, tmp_path: Path
+) -> None:
+    """'a' costs 1 at once or 15 late, 'b' always 4: before the calls that are dear have ended 'a' seems cheaper."""
+    limits = (0.0, 16.0) if ranged else None
+    arms = {"a": 4.0, "b": 4.0}
+    setting, place = sf.FixedThreshold(0.5), reopen()
+    study = create_study("s", arms, setting, storage=place, seed=1, costs="told", cost_range=limits)
+    for _ in range(4):
+        mine, theirs = study.ask_many(100, exclude=["b"]), study.ask_many(100, exclude=["a"])
+        study.tell_many([(d.id, 1.0, 1.0) for d in mine[::2]] + [(d.id, 1.0, 4.0) for d in theirs])
+        verdict = study.verdict()
+        assert (verdict.leader, verdict.state, verdict.costs) == ("a", "exploring", "open")
+    sound(study)
+    study.tell_many([(number, 1.0, 15.0) for number in study.log().filter(status="open")["id"]])
+    study.close()
+    study = load_study("s", reopen())
+    verdict = study.verdict()
+    assert (verdict.leader, verdict.state) == ("b", "certified")
+    assert verdict.costs == ("proved" if ranged else "believed")
+    study.archive(time.time() + 60, tmp_path / "s.parquet")
+    study.repair()
+    assert study.verdict().costs == verdict.costs
+    sound(study)
+
+
+def test_a_snapshot_that_lacks_costs_in_order_is_taken_only_where_they_are_fixed() -> None:
+    """Those of the release before have no such sums: where costs are told, they are made anew from the log."""
+    for costs in ("fixed", "told"):
+        config = Config(
+            "s", SETTING, get_policy("glr"), (("a", 1.0), ("b", 2.0)), None, 0.9, 0.0, 1.0, False, None, None, 1,
+            costs=costs,
+        )  # fmt: skip
+        made = Machine(config)
+        data = made.to_dict()
+        old = {**data, "format": 4, "arms": [arm[:-3] for arm in cast("list[list[object]]", data["arms"])]}
+        if costs == "fixed":
+            assert Machine.from_dict(config, old).to_dict() == data
+        else:
+            with pytest.raises(ValueError, match="format 4"):
+                Machine.from_dict(config, old)
 
 
 def test_what_was_certified_must_stay_the_cheapest() -> None:

@@ -118,22 +118,29 @@ class Evidence:
     def cost_interval(self, arm: int) -> tuple[float, float]:
         """Where the mean cost of an arm (an index of the study) may lie.
 
-        With a declared range it holds at all times, for all arms together; else it is a normal approximation at this
-        moment, of three standard errors.
+        With a declared range it holds at all times, for all arms together, whatever the delay; else it is a normal
+        approximation at this moment, of three standard errors. Costs count in the order of decisions, as rewards do:
+        what takes long may cost more.
         """
         record, limits = self.machine.arms[arm], self.machine.config.cost_range
         if self.machine.config.costs != "told":
             return record.cost, record.cost
         if limits is None:
-            width = 3.0 * record.cost_error
-            return record.mean_cost - width, record.mean_cost + width
+            mean, error = record.sure_cost
+            return mean - 3.0 * error, mean + 3.0 * error
         low, high = limits
-        if not record.bills:
-            return low, high
-        delta = self.allowed(arm)
-        mean = min(max((record.paid / (UNIT * record.bills) - low) / (high - low), 0.0), 1.0)
-        least, most = interval(record.bills, mean, delta)
-        return low + (high - low) * least, low + (high - low) * most
+        delta, span = self.allowed(arm), high - low
+        least, most = 0.0, 1.0
+        if record.sure_bills:
+            mean = (record.sure_paid / (UNIT * record.sure_bills) - low) / span
+            least, most = interval(record.sure_bills, min(max(mean, 0.0), 1.0), delta)
+        missing = max(record.pending, 0)
+        n, total = record.bills + missing, (record.paid / UNIT - record.bills * low) / span
+        if n:
+            # What is missing costs the least that it may for the lower end, and the most for the upper one.
+            least = max(least, interval(n, min(max(total / n, 0.0), 1.0), delta)[0])
+            most = min(most, interval(n, min(max((total + missing) / n, 0.0), 1.0), delta)[1])
+        return low + span * min(least, most), low + span * max(least, most)
 
     def doubts(self, arm: int, out: Collection[int]) -> list[int]:
         """The arms, but for those that are `out`, that may be cheaper than an arm which they seem to be dearer than."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from satisfice.studies.config import Config
+from satisfice.studies.counts import units
 from satisfice.studies.machine import Machine
 from satisfice.studies.records import Row
 
@@ -52,7 +53,10 @@ def advance(machine: Machine, view: View) -> None:
     def worth(row: Row) -> int | None:
         return None if row.reward is None else machine.units_of(row.reward)
 
+    def paid(row: Row) -> int | None:
+        return units(row.told_cost) if row.told_cost is not None and config.costs == "told" else None
+
     def rows(first: int, last: int) -> Iterator[Row]:
         return view.rows(first, last)
 
-    frontier.advance(machine.arm_of, machine.decisions, rows, worth, mature)
+    frontier.advance(machine.arm_of, machine.decisions, rows, worth, paid, mature)

@@ -219,6 +219,10 @@ class StudyEvents(StudyFields):
                 arm.sure_pulls += counts["pulls"] - counts.get("old_pulls", 0)
                 arm.sure_total += sure
                 arm.sure_squares += squares - old_squares
+                if self.config.costs == "told":
+                    arm.sure_bills += counts.get("bills", 0)
+                    arm.sure_paid += counts.get("paid", 0)
+                    arm.sure_paid_squares += counts.get("paid_squares", 0)
         self.lease.handed += handed
         self.corrections += corrections
         self.decisions = decisions
