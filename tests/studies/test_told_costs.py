@@ -179,6 +179,18 @@ def test_a_reference_arm_that_turns_out_cheap() -> None:
     sound(study)
 
 
+def test_an_arm_that_seems_dearer_than_the_reference_arm_is_not_proved_to_be() -> None:
+    """'x' costs 1.5 or, seldom, 8. It is good, and cheaper than 'a'; after one bill of 8 nobody plays it any more."""
+    arms, setting = {"a": 3.0, "ref": 5.0, "x": 2.0, "y": 9.0}, sf.ReferenceArm("ref", 0.2)
+    study = create_study("s", arms, setting, seed=1, costs="told", cost_range=(0.0, 10.0))
+    study.record_many([("a", 1.0, 3.0), ("ref", 1.0, 5.0)] * 1_500 + [("x", 1.0, 8.0)])
+    verdict = study.verdict()
+    assert (verdict.leader, verdict.state, verdict.costs) == ("a", "exploring", "open")
+    assert "That it costs less than 'x' is not proved yet." in verdict.sentence
+    study.retire_arm("x")  # or its costs are told from elsewhere
+    assert (study.verdict().state, study.verdict().costs) == ("certified", "proved")
+
+
 def test_costs_must_be_possible() -> None:
     study = create_study("s", {"a": 1.0, "b": 2.0}, SETTING, seed=1, costs="told", cost_range=(0.5, 3.0))
     decision = study.ask()

@@ -148,7 +148,10 @@ class Evidence:
         if self.machine.config.costs != "told" or place < 0:
             return []
         _, high = self.cost_interval(arm)
-        return [i for i in self.order[place + 1 :] if i not in out and self.cost_interval(i)[0] < high]
+        machine, others = self.machine, self.order[place + 1 :]
+        # What was told of an arm that seems dearer than the reference arm may be chance, too; a guess is taken as it is.
+        others = others + [i for i in machine.active if i not in self.rank and machine.arms[i].bills]
+        return [i for i in others if i not in out and self.cost_interval(i)[0] < high]
 
     def stands(self, fact: Fact) -> bool:
         """Whether the sums as they are prove that an arm is not good enough, by the arm that refuted it."""
