@@ -149,7 +149,7 @@ class Evidence:
             return []
         _, high = self.cost_interval(arm)
         machine, others = self.machine, self.order[place + 1 :]
-        # What was told of an arm that seems dearer than the reference arm may be chance, too; a guess is taken as it is.
+        # What was told of an arm that seems dearer than the reference arm may be chance; a guess is taken as it is.
         others = others + [i for i in machine.active if i not in self.rank and machine.arms[i].bills]
         return [i for i in others if i not in out and self.cost_interval(i)[0] < high]
 
