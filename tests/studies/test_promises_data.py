@@ -236,6 +236,26 @@ def test_a_damaged_snapshot_is_made_anew_from_the_log(sqlite_url: str, tmp_path:
     assert study.check().agrees
 
 
+@pytest.mark.parametrize(
+    "damage", ["data = '{'", "data = '[1]'", "data = '{\"x\": 1}'", "kind = 'no_kind'", "kind = 'happen'"]
+)
+def test_a_damaged_log_is_an_error_of_the_storage(sqlite_url: str, tmp_path: Path, damage: str) -> None:
+    """Also for a look at one decision, which folds the log by itself."""
+    study = new(sqlite_url)
+    study.ask()
+    with contextlib.closing(sqlite3.connect(tmp_path / "studies.db")) as connection:
+        connection.execute(f"UPDATE satisfice_events SET {damage} WHERE seq = 1")
+        connection.execute("UPDATE satisfice_snapshots SET state = ''")
+        connection.commit()
+    with pytest.raises(StorageError, match="cannot be followed"):
+        study.explain(1)
+    study.close()
+    study = load_study("study", sqlite_url)
+    for call in (study.status, study.ask, study.repair):
+        with pytest.raises(StorageError, match="cannot be followed"):
+            call()
+
+
 def test_a_wrong_snapshot_is_found_and_repaired(sqlite_url: str, tmp_path: Path) -> None:
     study = new(sqlite_url)
     study.tell_many({decision.id: 1.0 for decision in study.ask_many(1200)})

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import cast
 
 from satisfice.policies.contract import SWEEP
-from satisfice.studies.folding import advance
+from satisfice.studies.folding import advance, followed
 from satisfice.studies.machine import Machine
 from satisfice.studies.records import Decision, Entry, Reason, Row
 from satisfice.studies.report import make_status
@@ -63,6 +63,11 @@ def _opening(name: object, at: float, arm: str) -> str:
 
 def explain(view: View, row: Row) -> Explanation:
     """Explain a decision of the log."""
+    with followed(view.config):
+        return _explain(view, row)
+
+
+def _explain(view: View, row: Row) -> Explanation:
     machine, place = before(view, row)
     status = make_status(machine, row.at)
     lease, arm = (

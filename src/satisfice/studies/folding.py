@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from satisfice.errors import InvalidStudy, StorageError
 from satisfice.studies.config import Config
 from satisfice.studies.counts import units
 from satisfice.studies.machine import Machine
@@ -14,6 +16,17 @@ if TYPE_CHECKING:
     from satisfice.studies.storages.base import View
 
 NEVER = -float("inf")
+
+
+@contextlib.contextmanager
+def followed(config: Config) -> Iterator[None]:
+    """A log that was damaged, so that it cannot be followed, is an error of the storage."""
+    try:
+        yield
+    except StorageError:
+        raise
+    except (InvalidStudy, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise StorageError(f"the log of the study {config.name!r} cannot be followed: {error}") from error
 
 
 def fold(config: Config, view: View, frontier: int | None = None, *, watch: bool = True) -> Machine:
