@@ -624,6 +624,29 @@ def test_saying_it_again_changes_nothing(reopen: Callable[[], Storage]) -> None:
     assert study.check().agrees
 
 
+def test_what_was_made_before_the_end_can_be_said_again_after_it(reopen: Callable[[], Storage]) -> None:
+    """The answer of a call was lost, and before it is made again somebody ends the study."""
+    study = new(reopen())
+    study.add_arm("z", 9.0)
+    one, three = study.ask(key="one"), study.ask_many(3, key="three")
+    called = study.record("z", 1.0, key="call")
+    study.retire_arm("z")
+    study.end()
+    assert study.ask(key="one").id == one.id and study.ask(key="one", exclude=[one.arm]).arm == one.arm
+    assert [d.id for d in study.ask_many(3, key="three")] == [d.id for d in three]
+    assert study.record("z", 1.0, key="call").id == called.id
+    assert study.record_many([("z", 1.0, None, "call")]) == 0
+    assert not study.retire_arm("z") and not study.resume() and not study.set_cost("z", 9.0)
+    for new_one in (
+        lambda: study.ask(key="two"),
+        lambda: study.record_many([("a", 1.0, None, "call"), ("a", 1.0, None, "other")]),
+        lambda: study.add_arm("z", 9.0),
+    ):
+        with pytest.raises(sf.StudyClosed):
+            new_one()
+    assert study.check().agrees and study.status().spending.decisions == 5
+
+
 # What is erased and put away
 
 
