@@ -696,6 +696,18 @@ def test_texts_that_no_storage_takes(reopen: Callable[[], Storage], text: str) -
         new(reopen(), name=text)
 
 
+def test_a_study_is_found_by_the_name_that_it_was_made_with(reopen: Callable[[], Storage]) -> None:
+    new(reopen(), name=" the study ")
+    assert load_study(" the study ", reopen()).name == "the study"
+    for name in (["the study"], "", "\0"):
+        with pytest.raises(sf.UnknownStudy):
+            load_study(name, reopen())  # type: ignore[arg-type]
+        with pytest.raises(sf.UnknownStudy):
+            sf.studies.delete_study(name, reopen())  # type: ignore[arg-type]
+    sf.studies.delete_study(" the study ", reopen())
+    assert sf.list_studies(reopen()) == []
+
+
 def test_a_full_disk_changes_nothing(tmp_path: Path) -> None:
     """The limit for the size of a file stands for a disk that is full."""
     url = f"sqlite:///{tmp_path}/studies.db"
