@@ -54,13 +54,21 @@ def call_of(config: Config, number: int, call: Sequence[object]) -> tuple[str, f
 
 def excluded(machine: Machine, exclude: Iterable[str], available: Iterable[str] | None) -> Sequence[int]:
     """The arms that cannot be played, or `InvalidStudy` where that leaves none."""
-    without = {machine.index(name) for name in ((exclude,) if isinstance(exclude, str) else tuple(exclude))}
+    without = {machine.index(name) for name in _names("exclude", exclude)}
     if available is not None:
-        names = (available,) if isinstance(available, str) else tuple(available)
-        without |= set(range(len(machine.arms))) - {machine.index(name) for name in names}
+        left = {machine.index(name) for name in _names("available", available)}
+        without |= set(range(len(machine.arms))) - left
     if all(i in without for i in machine.active):
         raise InvalidStudy("every arm is excluded; leave at least one to choose", parameter="exclude")
     return sorted(without)
+
+
+def _names(parameter: str, given: object) -> tuple[object, ...]:
+    if isinstance(given, str):
+        return (given,)
+    if not isinstance(given, Iterable):
+        raise InvalidStudy(f"{parameter} = {shown(given)}; it must be names of arms", parameter=parameter)
+    return tuple(given)
 
 
 def triples(rewards: object) -> Iterator[tuple[object, float, float | None]]:
