@@ -191,6 +191,33 @@ def test_an_arm_that_seems_dearer_than_the_reference_arm_is_not_proved_to_be() -
     assert (study.verdict().state, study.verdict().costs) == ("certified", "proved")
 
 
+def test_no_cost_is_too_large_for_sums(reopen: Callable[[], Storage]) -> None:
+    """One that is told is on disk before anybody adds it up: then nobody could open the study any more."""
+    study = create_study("s", {"a": 1.0, "b": 2.0}, SETTING, storage=reopen(), seed=1, costs="told")
+    first, second = study.ask_many(2)
+    with pytest.raises(
+        InvalidReward, match=r"cost = 1e\+308 of decision 1; this study takes numbers from 0 to 1e\+100"
+    ):
+        study.tell(first.id, 1.0, cost=1e308)
+    with pytest.raises(InvalidReward, match="call 1"):
+        study.record("a", 1.0, cost=1e101)
+    for change in (study.set_cost, study.add_arm):
+        with pytest.raises(InvalidStudy, match=r"at least 0 and at most 1e\+100"):
+            change("a", 1e308)
+    assert study.tell(second.id, 1.0, cost=1e100)
+    study.record_many([("b", 1.0, 1e100)] * 3)
+    study.close()
+    study = load_study("s", reopen())
+    assert study.status().spending.total >= 4e100
+    sound(study)
+
+
+def test_no_range_is_too_large() -> None:
+    for terms in ({"rewards": (-1e308, 1e308)}, {"costs": "told", "cost_range": (0.0, 1e308)}):
+        with pytest.raises(InvalidStudy, match="must lie between -1e\\+100 and 1e\\+100"):
+            create_study("s", {"a": 1.0, "b": 2.0}, SETTING, **terms)  # type: ignore[arg-type]
+
+
 def test_costs_must_be_possible() -> None:
     study = create_study("s", {"a": 1.0, "b": 2.0}, SETTING, seed=1, costs="told", cost_range=(0.5, 3.0))
     decision = study.ask()

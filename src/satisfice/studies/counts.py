@@ -16,6 +16,8 @@ from satisfice.changes import Change, Watch, feed_each, new_watch
 BITS = 80
 UNIT = 1 << BITS
 UNITS = UNIT * UNIT  # of squares
+# Sums of costs up to this one, and of their squares, are numbers that can be divided.
+LARGEST = 1e100
 
 
 @lru_cache(maxsize=4096)
@@ -27,7 +29,7 @@ def units(value: float) -> int:
     >>> units(0.5) == UNIT // 2
     True
     """
-    return round(value * UNIT)
+    return round(min(value, LARGEST) * UNIT)
 
 
 def fields_of(record: Counts | Progress | Group) -> list[object]:

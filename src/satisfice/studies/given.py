@@ -8,6 +8,7 @@ from typing import cast
 
 from satisfice.errors import InvalidReward, InvalidStudy
 from satisfice.studies.config import Config
+from satisfice.studies.counts import LARGEST
 from satisfice.studies.machine import Machine
 from satisfice.studies.serving import Whom
 from satisfice.words import as_float, shown
@@ -30,10 +31,12 @@ def cost_of(config: Config, number: int, cost: float | None, *, call: bool = Fal
     """What a decision, or a `call`, has cost as a number, or `InvalidReward`; None: nobody said."""
     if cost is None:
         return None
-    least, most = config.cost_range or (0.0, math.inf)
+    least, most = config.cost_range or (0.0, LARGEST)
     value = as_float(cost)
-    if not (math.isfinite(value) and least <= value <= most):
-        taken = "finite numbers of at least 0" if most == math.inf else f"numbers from {least:g} to {most:g}"
+    if not least <= value <= most:
+        taken = f"numbers from {least:g} to {most:g}"
+        if config.cost_range is None and not LARGEST < value < math.inf:
+            taken = "finite numbers of at least 0"
         whose = f"call {number}" if call else "{decision}"
         message = f"cost = {shown(cost)} of {whose}; this study takes {taken}"
         raise InvalidReward(message, parameter="cost", decision=None if call else number)
