@@ -585,7 +585,7 @@ def test_what_another_process_asked_for_expires(kind: str, request: pytest.Fixtu
     get_storage(other).close()
 
 
-@pytest.mark.parametrize("time", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("time", [float("nan"), float("inf"), -float("inf"), 1.7e12, 1.7e18, -1e300])
 def test_a_clock_that_says_nothing(reopen: Callable[[], Storage], time: float) -> None:
     study = new(reopen(), expire_after=60.0, clock=lambda: time)
     with pytest.raises(sf.InvalidStudy, match="clock"):

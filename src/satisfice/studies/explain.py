@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from typing import cast
 
 from satisfice.policies.contract import SWEEP
@@ -15,7 +14,7 @@ from satisfice.studies.state import OF_LEASE
 from satisfice.studies.status import Status
 from satisfice.studies.storages.base import View
 from satisfice.tables import fill
-from satisfice.words import shorten
+from satisfice.words import date_of, shorten
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Explanation:
 
 
 def _opening(name: object, at: float, arm: str) -> str:
-    when = datetime.fromtimestamp(at, UTC).isoformat(sep=" ", timespec="seconds")
+    when = date_of(at).isoformat(sep=" ", timespec="seconds")
     return f"Decision {name} ({when}) is '{arm}'. "
 
 
