@@ -77,8 +77,10 @@ class Evidence:
             [arm.sure_total / UNIT for arm in arms],
             [arm.sure_squares / UNITS for arm in arms],
         )
-        self.cases = [self._case(self._all, np.array(self.pending) if any(self.pending) else None)]
-        if machine.frontier.last < machine.whole.decisions:
+        waiting = any(self.pending)
+        self.cases = [self._case(self._all, np.array(self.pending) if waiting else None)]
+        # What is too old to be waited for is open before the frontier, too.
+        if waiting or machine.frontier.last < machine.whole.decisions:
             self.cases.insert(0, self._case(self._sure, None))
 
     def _case(self, sums: Sums, pending: NDArray[np.int64] | None) -> proofs.Case:
