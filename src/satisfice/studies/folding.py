@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from satisfice.errors import InvalidStudy, StorageError
 from satisfice.studies.config import Config
 from satisfice.studies.counts import units
+from satisfice.studies.frontier import NEVER
 from satisfice.studies.machine import Machine
 from satisfice.studies.records import Row
 
 if TYPE_CHECKING:
     from satisfice.studies.storages.base import View
-
-NEVER = -float("inf")
 
 
 @contextlib.contextmanager
@@ -72,4 +71,4 @@ def advance(machine: Machine, view: View) -> None:
     def rows(first: int, last: int) -> Iterator[Row]:
         return view.rows(first, last)
 
-    frontier.advance(machine.arm_of, machine.decisions, rows, worth, paid, mature)
+    frontier.advance(machine.arm_of, machine.decisions, rows, worth, paid, mature, view.today)

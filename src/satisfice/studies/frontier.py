@@ -17,6 +17,7 @@ from satisfice.studies.watching import amend, observe
 # So many settled decisions beyond the frontier are kept in memory; beyond that they are read again when they are
 # wanted.
 MOST_AHEAD = 20_000
+NEVER = -float("inf")
 # Decisions are read so many at a time: few at first, since the next one may be open.
 FEW, CHUNK = 32, 2_000
 
@@ -105,11 +106,12 @@ class Frontier:
         worth: Callable[[Row], int | None],
         paid: Callable[[Row], int | None],
         mature: float,
+        now: float,
     ) -> None:
         """Go as far as decisions are settled.
 
         `rows(first, last)` reads decisions, `arm_of`, `worth` and `paid` say for which arm and what a settled one
-        counts, and at what cost, and what was asked for before the time `mature` is not waited for.
+        counts, and at what cost, and what was asked for before the time `mature` is not waited for; it is `now`.
         """
         size = FEW
         while self.last < decisions:
@@ -125,10 +127,10 @@ class Frontier:
                         if cost is not None:
                             self.bills[number] = arm_of(row), cost
                 self.read = end
-                if following not in self.ahead and not self._old(found.get(following), mature):
+                if following not in self.ahead and not _old(found.get(following), mature, now, decisions, rows):
                     return
             elif following not in self.ahead and (
-                mature == -float("inf") or not self._old(next(iter(rows(following, following)), None), mature)
+                mature == NEVER or not _old(next(iter(rows(following, following)), None), mature, now, decisions, rows)
             ):
                 return
             if following in self.ahead:
@@ -137,6 +139,14 @@ class Frontier:
                     self.count(arm, following, counted)
             self._pass(following)
 
-    @staticmethod
-    def _old(row: Row | None, mature: float) -> bool:
+
+def _old(row: Row | None, mature: float, now: float, decisions: int, rows: Callable[[int, int], Iterable[Row]]) -> bool:
+    """Whether an open decision is too old to be waited for: by its own time, or, where a clock was ahead when it was
+    made, by that of one that was made after it."""
+    if row is None or row.at <= now:
         return row is not None and row.at <= mature
+    step = 1
+    while row is not None and row.at > mature > NEVER:
+        number, step = row.id + step, 2 * step
+        row = next(iter(rows(number, number)), None) if number <= decisions else None
+    return row is not None and row.at <= mature

@@ -221,7 +221,7 @@ def play(part: Machine, arm: int, reward: float) -> None:
     row = Row(*asked)
     machine.enter(row.becomes(Outcome.TOLD, reward, None, math.nan, number))
     machine.frontier.advance(
-        machine.arm_of, number, lambda first, last: (), lambda row: None, lambda row: None, -math.inf
+        machine.arm_of, number, lambda first, last: (), lambda row: None, lambda row: None, -math.inf, math.inf
     )
 
 
