@@ -215,7 +215,7 @@ def test_no_cost_is_too_large_for_sums(reopen: Callable[[], Storage]) -> None:
 def test_no_range_is_too_large() -> None:
     for terms in ({"rewards": (-1e308, 1e308)}, {"costs": "told", "cost_range": (0.0, 1e308)}):
         with pytest.raises(InvalidStudy, match="must lie between -1e\\+100 and 1e\\+100"):
-            create_study("s", {"a": 1.0, "b": 2.0}, SETTING, **terms)  # type: ignore[arg-type]
+            create_study("s", {"a": 1.0, "b": 2.0}, SETTING, **terms)
 
 
 def test_costs_must_be_possible() -> None:
