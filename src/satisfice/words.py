@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from numbers import Real
 from typing import TypeGuard
+
+# The first and the last time that is a date, in seconds since 1970.
+FIRST, LAST = -62_135_596_800.0, 253_402_300_799.0
 
 
 def count(number: int, thing: str) -> str:
@@ -82,6 +86,17 @@ def plain(data: object) -> object:
     if isinstance(data, (list, tuple)):
         return [plain(value) for value in data]
     return None if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def date_of(at: float) -> datetime:
+    """A time in seconds since 1970 as a date (UTC); those before the first and after the last there is, as that one.
+
+    Examples
+    --------
+    >>> date_of(0.0).year, date_of(1.7e18).year
+    (1970, 9999)
+    """
+    return datetime.fromtimestamp(min(max(at, FIRST), LAST), UTC)
 
 
 def is_number(value: object) -> TypeGuard[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from importlib import metadata
@@ -58,6 +59,19 @@ def test_an_edited_file_is_another_policy_of_the_same_name(file: Path) -> None:
     assert sf.get_policy("mine.py").params == {"samples": 10}
     file.write_text(SAMPLER.replace("samples: int = 10", "samples: int = 20"))
     assert sf.get_policy("mine.py").params == {"samples": 20}
+
+
+@pytest.mark.parametrize("first", ["imported", "named"])
+def test_a_file_may_be_imported_and_named(file: Path, first: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by a program that has its own policy, where SATISFICE_POLICIES is set for the shell."""
+    monkeypatch.syspath_prepend(file.parent)
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
+    if first == "imported":
+        importlib.import_module("mine")
+    assert sf.get_policy("mine.py:Sampler").params == {"samples": 10}
+    importlib.import_module("mine")
+    assert sf.get_policy("file-sampler(samples=3)").params == {"samples": 3}
+    monkeypatch.delitem(sys.modules, "mine")
 
 
 @pytest.mark.parametrize(

@@ -204,6 +204,8 @@ def test_excluded_arms_are_not_served(make: Callable[..., Study]) -> None:
     assert study.check().agrees  # it was refused before the rule decided anything
     with pytest.raises(InvalidStudy, match="no arm 'tiny'; its arms are large, small, medium"):
         study.ask(exclude=["tiny"])
+    with pytest.raises(InvalidStudy, match="available = 5; it must be names of arms"):
+        study.ask(available=5)  # type: ignore[arg-type]
     assert study.check().agrees
 
 

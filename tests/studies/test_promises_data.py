@@ -238,6 +238,26 @@ def test_a_damaged_snapshot_is_made_anew_from_the_log(sqlite_url: str, tmp_path:
     assert study.check().agrees
 
 
+@pytest.mark.parametrize(
+    "damage", ["data = '{'", "data = '[1]'", "data = '{\"x\": 1}'", "kind = 'no_kind'", "kind = 'happen'"]
+)
+def test_a_damaged_log_is_an_error_of_the_storage(sqlite_url: str, tmp_path: Path, damage: str) -> None:
+    """Also for a look at one decision, which folds the log by itself."""
+    study = new(sqlite_url)
+    study.ask()
+    with contextlib.closing(sqlite3.connect(tmp_path / "studies.db")) as connection:
+        connection.execute(f"UPDATE satisfice_events SET {damage} WHERE seq = 1")
+        connection.execute("UPDATE satisfice_snapshots SET state = ''")
+        connection.commit()
+    with pytest.raises(StorageError, match="cannot be followed"):
+        study.explain(1)
+    study.close()
+    study = load_study("study", sqlite_url)
+    for call in (study.status, study.ask, study.repair):
+        with pytest.raises(StorageError, match="cannot be followed"):
+            call()
+
+
 def test_a_wrong_snapshot_is_found_and_repaired(sqlite_url: str, tmp_path: Path) -> None:
     study = new(sqlite_url)
     study.tell_many({decision.id: 1.0 for decision in study.ask_many(1200)})
@@ -604,7 +624,7 @@ def test_what_another_process_asked_for_expires(kind: str, request: pytest.Fixtu
     get_storage(other).close()
 
 
-@pytest.mark.parametrize("time", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("time", [float("nan"), float("inf"), -float("inf"), 1.7e12, 1.7e18, -1e300])
 def test_a_clock_that_says_nothing(reopen: Callable[[], Storage], time: float) -> None:
     study = new(reopen(), expire_after=60.0, clock=lambda: time)
     with pytest.raises(sf.InvalidStudy, match="clock"):
@@ -641,6 +661,29 @@ def test_saying_it_again_changes_nothing(reopen: Callable[[], Storage]) -> None:
     assert [study.end(), study.end(), study.reopen(), study.reopen()] == [True, False, True, False]
     assert study.status().spending.decisions == 6
     assert study.check().agrees
+
+
+def test_what_was_made_before_the_end_can_be_said_again_after_it(reopen: Callable[[], Storage]) -> None:
+    """The answer of a call was lost, and before it is made again somebody ends the study."""
+    study = new(reopen())
+    study.add_arm("z", 9.0)
+    one, three = study.ask(key="one"), study.ask_many(3, key="three")
+    called = study.record("z", 1.0, key="call")
+    study.retire_arm("z")
+    study.end()
+    assert study.ask(key="one").id == one.id and study.ask(key="one", exclude=[one.arm]).arm == one.arm
+    assert [d.id for d in study.ask_many(3, key="three")] == [d.id for d in three]
+    assert study.record("z", 1.0, key="call").id == called.id
+    assert study.record_many([("z", 1.0, None, "call")]) == 0
+    assert not study.retire_arm("z") and not study.resume() and not study.set_cost("z", 9.0)
+    for new_one in (
+        lambda: study.ask(key="two"),
+        lambda: study.record_many([("a", 1.0, None, "call"), ("a", 1.0, None, "other")]),
+        lambda: study.add_arm("z", 9.0),
+    ):
+        with pytest.raises(sf.StudyClosed):
+            new_one()
+    assert study.check().agrees and study.status().spending.decisions == 5
 
 
 # What is erased and put away
@@ -690,6 +733,18 @@ def test_texts_that_no_storage_takes(reopen: Callable[[], Storage], text: str) -
         load_study(text, reopen())
     with pytest.raises(SatisficeError):
         new(reopen(), name=text)
+
+
+def test_a_study_is_found_by_the_name_that_it_was_made_with(reopen: Callable[[], Storage]) -> None:
+    new(reopen(), name=" the study ")
+    assert load_study(" the study ", reopen()).name == "the study"
+    for name in (["the study"], "", "\0"):
+        with pytest.raises(sf.UnknownStudy):
+            load_study(name, reopen())  # type: ignore[arg-type]
+        with pytest.raises(sf.UnknownStudy):
+            sf.studies.delete_study(name, reopen())  # type: ignore[arg-type]
+    sf.studies.delete_study(" the study ", reopen())
+    assert sf.list_studies(reopen()) == []
 
 
 def test_a_full_disk_changes_nothing(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ other plain functions and the `rng` (a `numpy.random.Generator`), and nothing el
 from __future__ import annotations
 
 import dataclasses
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -267,10 +268,9 @@ def known_by_id(cls: type[Policy]) -> None:
 
 
 def _home(cls: type[Policy]) -> str:
-    """Where a class is defined: its module, or the file of one that was loaded from there, which may be edited."""
-    module = sys.modules.get(cls.__module__)
-    loaded = cls.__module__.startswith("satisfice_policies_")
-    return str(getattr(module, "__file__", cls.__module__)) if loaded else cls.__module__
+    """Where a class is defined: the file of its module, which may have been loaded under several names."""
+    file = getattr(sys.modules.get(cls.__module__), "__file__", None)
+    return cls.__module__ if file is None else os.path.realpath(file)
 
 
 @contextmanager

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from satisfice.errors import StudyExists
+from satisfice.errors import StudyExists, UnknownStudy
 from satisfice.policies import Policy
 from satisfice.problem import Setting
-from satisfice.studies.config import make_config
+from satisfice.studies.config import check_text, make_config
 from satisfice.studies.records import Decision
 from satisfice.studies.replaying import Replay, replay
 from satisfice.studies.status import ArmStatus, Status, Verdict
@@ -191,7 +191,7 @@ def load_study(name: str, storage: str | Storage, *, clock: Callable[[], float] 
     >>> load_study("answers", here).name
     'answers'
     """
-    return Study(get_storage(storage, create=False).open(name), clock)
+    return Study(get_storage(storage, create=False).open(_read_name(name)), clock)
 
 
 def list_studies(storage: str | Storage) -> list[str]:
@@ -221,4 +221,9 @@ def delete_study(name: str, storage: str | Storage) -> None:
     >>> list_studies(here)
     []
     """
-    get_storage(storage, create=False).delete(name)
+    get_storage(storage, create=False).delete(_read_name(name))
+
+
+def _read_name(name: object) -> str:
+    """The name of a study as `create_study` keeps it: without spaces around it."""
+    return check_text("the name of the study", name, UnknownStudy).strip()

@@ -113,11 +113,11 @@ class StudyChanger(StudyReader):
 
         def work(tx: Transaction) -> bool:
             machine, now = tx.machine, self._now(tx)
-            if going and machine.ended:
-                raise self._ended()
             data = change(machine)
             if data is None:
                 return False
+            if going and machine.ended:
+                raise self._ended()
             if by is not None:
                 data = {**data, "by": by}
             tx.add_event(Event(machine.seq + 1, kind, data, now))

@@ -15,6 +15,7 @@ from satisfice.errors import InvalidPolicy, InvalidStudy, SatisficeError, Storag
 from satisfice.policies import Policy, get_policy
 from satisfice.policies.places import VARIABLE
 from satisfice.problem import MAX_ARMS, FixedThreshold, ReferenceArm, Setting, arm_index
+from satisfice.studies.counts import LARGEST
 from satisfice.words import as_float
 from satisfice.words import is_number as is_number
 from satisfice.words import shown as shown
@@ -289,8 +290,9 @@ def check_name(name: object) -> str:
 def check_cost(name: str, cost: object) -> float:
     """The cost of an arm, or `InvalidStudy`."""
     price = as_float(cost)
-    if not (math.isfinite(price) and price >= 0):
-        raise InvalidStudy(f"the cost of {name!r} is {shown(cost)}; it must be a finite number of at least 0")
+    if not 0 <= price <= LARGEST:
+        limit = f" and at most {LARGEST:g}" if LARGEST < price < math.inf else ""
+        raise InvalidStudy(f"the cost of {name!r} is {shown(cost)}; it must be a finite number of at least 0{limit}")
     return price
 
 
@@ -301,6 +303,8 @@ def _range(ends: tuple[float, float], what: str = "rewards", thing: str = "rewar
         raise InvalidStudy(f"{what} = {shown(ends)}; give the range of a {thing} as (lowest, highest)") from None
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise InvalidStudy(f"{what} = {shown(ends)}; the lowest must be below the highest, both finite")
+    if max(-low, high) > LARGEST:
+        raise InvalidStudy(f"{what} = {shown(ends)}; they must lie between -{LARGEST:g} and {LARGEST:g}")
     return low, high
 
 

@@ -16,6 +16,8 @@ from satisfice.changes import Change, Watch, feed_each, new_watch
 BITS = 80
 UNIT = 1 << BITS
 UNITS = UNIT * UNIT  # of squares
+# Sums of costs up to this one, and of their squares, are numbers that can be divided.
+LARGEST = 1e100
 
 
 @lru_cache(maxsize=4096)
@@ -27,7 +29,7 @@ def units(value: float) -> int:
     >>> units(0.5) == UNIT // 2
     True
     """
-    return round(value * UNIT)
+    return round(min(value, LARGEST) * UNIT)
 
 
 def fields_of(record: Counts | Progress | Group) -> list[object]:
@@ -79,6 +81,10 @@ class Counts:
     squares: int = 0  # sum of the squares of its rewards, in units of units
     sure_squares: int = 0  # of those up to the frontier, and of another time
     old_squares: int = 0
+    # The costs that were told of the decisions up to the frontier, where costs are learned.
+    sure_bills: int = 0
+    sure_paid: int = 0
+    sure_paid_squares: int = 0
 
     def squares_of(self, pulls: float, total: float) -> float:
         """The sum of the squares of so many rewards, if they vary as those of the arm do compared with coin flips."""
@@ -143,12 +149,14 @@ class Counts:
         return self.paid / (UNIT * self.bills) if self.bills else self.cost
 
     @property
-    def cost_error(self) -> float:
-        """Standard error of the mean cost; infinite before the second one was told."""
-        if self.bills < 2:
-            return math.inf
-        n, mean = self.bills, self.paid / (UNIT * self.bills)
-        return math.sqrt(max(self.paid_squares / (UNIT * UNIT * n) - mean * mean, 0.0) / (n - 1))
+    def sure_cost(self) -> tuple[float, float]:
+        """The mean of the costs that were told of the decisions up to the frontier, and its standard error, which is
+        infinite before the second one."""
+        n = self.sure_bills
+        if n < 2:
+            return self.mean_cost, math.inf
+        mean = self.sure_paid / (UNIT * n)
+        return mean, math.sqrt(max(self.sure_paid_squares / (UNITS * n) - mean * mean, 0.0) / (n - 1))
 
     @property
     def mean(self) -> float:

@@ -77,8 +77,10 @@ class Evidence:
             [arm.sure_total / UNIT for arm in arms],
             [arm.sure_squares / UNITS for arm in arms],
         )
-        self.cases = [self._case(self._all, np.array(self.pending) if any(self.pending) else None)]
-        if machine.frontier.last < machine.whole.decisions:
+        waiting = any(self.pending)
+        self.cases = [self._case(self._all, np.array(self.pending) if waiting else None)]
+        # What is too old to be waited for is open before the frontier, too.
+        if waiting or machine.frontier.last < machine.whole.decisions:
             self.cases.insert(0, self._case(self._sure, None))
 
     def _case(self, sums: Sums, pending: NDArray[np.int64] | None) -> proofs.Case:
@@ -118,22 +120,29 @@ class Evidence:
     def cost_interval(self, arm: int) -> tuple[float, float]:
         """Where the mean cost of an arm (an index of the study) may lie.
 
-        With a declared range it holds at all times, for all arms together; else it is a normal approximation at this
-        moment, of three standard errors.
+        With a declared range it holds at all times, for all arms together, whatever the delay; else it is a normal
+        approximation at this moment, of three standard errors. Costs count in the order of decisions, as rewards do:
+        what takes long may cost more.
         """
         record, limits = self.machine.arms[arm], self.machine.config.cost_range
         if self.machine.config.costs != "told":
             return record.cost, record.cost
         if limits is None:
-            width = 3.0 * record.cost_error
-            return record.mean_cost - width, record.mean_cost + width
+            mean, error = record.sure_cost
+            return mean - 3.0 * error, mean + 3.0 * error
         low, high = limits
-        if not record.bills:
-            return low, high
-        delta = self.allowed(arm)
-        mean = min(max((record.paid / (UNIT * record.bills) - low) / (high - low), 0.0), 1.0)
-        least, most = interval(record.bills, mean, delta)
-        return low + (high - low) * least, low + (high - low) * most
+        delta, span = self.allowed(arm), high - low
+        least, most = 0.0, 1.0
+        if record.sure_bills:
+            mean = (record.sure_paid / (UNIT * record.sure_bills) - low) / span
+            least, most = interval(record.sure_bills, min(max(mean, 0.0), 1.0), delta)
+        missing = max(record.pending, 0)
+        n, total = record.bills + missing, (record.paid / UNIT - record.bills * low) / span
+        if n:
+            # What is missing costs the least that it may for the lower end, and the most for the upper one.
+            least = max(least, interval(n, min(max(total / n, 0.0), 1.0), delta)[0])
+            most = min(most, interval(n, min(max((total + missing) / n, 0.0), 1.0), delta)[1])
+        return low + span * min(least, most), low + span * max(least, most)
 
     def doubts(self, arm: int, out: Collection[int]) -> list[int]:
         """The arms, but for those that are `out`, that may be cheaper than an arm which they seem to be dearer than."""
@@ -141,7 +150,10 @@ class Evidence:
         if self.machine.config.costs != "told" or place < 0:
             return []
         _, high = self.cost_interval(arm)
-        return [i for i in self.order[place + 1 :] if i not in out and self.cost_interval(i)[0] < high]
+        machine, others = self.machine, self.order[place + 1 :]
+        # What was told of an arm that seems dearer than the reference arm may be chance; a guess is taken as it is.
+        others = others + [i for i in machine.active if i not in self.rank and machine.arms[i].bills]
+        return [i for i in others if i not in out and self.cost_interval(i)[0] < high]
 
     def stands(self, fact: Fact) -> bool:
         """Whether the sums as they are prove that an arm is not good enough, by the arm that refuted it."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from typing import cast
 
 from satisfice.policies.contract import SWEEP
-from satisfice.studies.folding import advance
+from satisfice.studies.folding import advance, followed
 from satisfice.studies.machine import Machine
 from satisfice.studies.records import Decision, Entry, Reason, Row
 from satisfice.studies.report import make_status
@@ -15,7 +14,7 @@ from satisfice.studies.state import OF_LEASE
 from satisfice.studies.status import Status
 from satisfice.studies.storages.base import View
 from satisfice.tables import fill
-from satisfice.words import shorten
+from satisfice.words import date_of, shorten
 
 
 @dataclass(frozen=True)
@@ -57,12 +56,17 @@ class Explanation:
 
 
 def _opening(name: object, at: float, arm: str) -> str:
-    when = datetime.fromtimestamp(at, UTC).isoformat(sep=" ", timespec="seconds")
+    when = date_of(at).isoformat(sep=" ", timespec="seconds")
     return f"Decision {name} ({when}) is '{arm}'. "
 
 
 def explain(view: View, row: Row) -> Explanation:
     """Explain a decision of the log."""
+    with followed(view.config):
+        return _explain(view, row)
+
+
+def _explain(view: View, row: Row) -> Explanation:
     machine, place = before(view, row)
     status = make_status(machine, row.at)
     lease, arm = (

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from satisfice.errors import InvalidStudy, StorageError
 from satisfice.studies.config import Config
+from satisfice.studies.counts import units
+from satisfice.studies.frontier import NEVER
 from satisfice.studies.machine import Machine
 from satisfice.studies.records import Row
 
 if TYPE_CHECKING:
     from satisfice.studies.storages.base import View
 
-NEVER = -float("inf")
+
+@contextlib.contextmanager
+def followed(config: Config) -> Iterator[None]:
+    """A log that was damaged, so that it cannot be followed, is an error of the storage."""
+    try:
+        yield
+    except StorageError:
+        raise
+    except (InvalidStudy, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise StorageError(f"the log of the study {config.name!r} cannot be followed: {error}") from error
 
 
 def fold(config: Config, view: View, frontier: int | None = None, *, watch: bool = True) -> Machine:
@@ -52,7 +65,10 @@ def advance(machine: Machine, view: View) -> None:
     def worth(row: Row) -> int | None:
         return None if row.reward is None else machine.units_of(row.reward)
 
+    def paid(row: Row) -> int | None:
+        return units(row.told_cost) if row.told_cost is not None and config.costs == "told" else None
+
     def rows(first: int, last: int) -> Iterator[Row]:
         return view.rows(first, last)
 
-    frontier.advance(machine.arm_of, machine.decisions, rows, worth, mature)
+    frontier.advance(machine.arm_of, machine.decisions, rows, worth, paid, mature, view.today)

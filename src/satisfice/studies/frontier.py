@@ -17,6 +17,7 @@ from satisfice.studies.watching import amend, observe
 # So many settled decisions beyond the frontier are kept in memory; beyond that they are read again when they are
 # wanted.
 MOST_AHEAD = 20_000
+NEVER = -float("inf")
 # Decisions are read so many at a time: few at first, since the next one may be open.
 FEW, CHUNK = 32, 2_000
 
@@ -25,19 +26,21 @@ class Frontier:
     """Every decision up to `last` is settled, or was open for too long to be waited for.
 
     `ahead` has the settled decisions beyond it, with the arm that they are counted for and what they count (None:
-    nothing), as far as `read`.
+    nothing), as far as `read`; `bills` has the costs that were told of them, where costs are learned.
     """
 
     def __init__(self, last: int = 0) -> None:
         self.last = last
         self.read = last
         self.ahead: dict[int, tuple[Arm, int | None]] = {}
+        self.bills: dict[int, tuple[Arm, int]] = {}
         self.alarms: list[Arm] = []  # whose rewards have changed, and nobody has said so yet
 
     def move(self, last: int) -> None:
         """Every decision up to `last` is settled and counted."""
         self.last = self.read = last
         self.ahead.clear()
+        self.bills.clear()
 
     def enter(self, arm: Arm, decision: int, old: int | None, new: int | None) -> None:
         """A decision's reward went from `old` to `new` (units; None: no reward counted)."""
@@ -52,10 +55,20 @@ class Frontier:
             if arm.promise and amend(arm, old, new):
                 self.alarms.append(arm)
 
+    def bill(self, arm: Arm, decision: int, old: int | None, new: int) -> None:
+        """The cost that was told of a decision went from `old` to `new` (units; None: it was not told)."""
+        if decision <= self.last:
+            arm.sure_bills += old is None
+            arm.sure_paid += new - (old or 0)
+            arm.sure_paid_squares += new * new - (old or 0) * (old or 0)
+        elif decision <= self.read:
+            self.bills[decision] = arm, new
+
     def limit(self) -> None:
         """Keep no more in memory than there should be."""
         if len(self.ahead) > MOST_AHEAD:
             self.ahead.clear()
+            self.bills.clear()
             self.read = self.last
 
     def count(self, arm: Arm, decision: int, counted: int) -> None:
@@ -74,9 +87,16 @@ class Frontier:
             arm, counted = ahead.pop(following)
             if counted is not None:
                 self.count(arm, following, counted)
-            self.last = following
+            self._pass(following)
             following += 1
         return following <= self.read
+
+    def _pass(self, decision: int) -> None:
+        """The next decision is settled, and its reward counted; its cost is now."""
+        self.last = decision
+        if self.bills and decision in self.bills:
+            arm, paid = self.bills.pop(decision)
+            self.bill(arm, decision, None, paid)
 
     def advance(
         self,
@@ -84,12 +104,14 @@ class Frontier:
         decisions: int,
         rows: Callable[[int, int], Iterable[Row]],
         worth: Callable[[Row], int | None],
+        paid: Callable[[Row], int | None],
         mature: float,
+        now: float,
     ) -> None:
         """Go as far as decisions are settled.
 
-        `rows(first, last)` reads decisions, `arm_of` and `worth` say for which arm and what a settled one counts, and
-        what was asked for before the time `mature` is not waited for.
+        `rows(first, last)` reads decisions, `arm_of`, `worth` and `paid` say for which arm and what a settled one
+        counts, and at what cost, and what was asked for before the time `mature` is not waited for; it is `now`.
         """
         size = FEW
         while self.last < decisions:
@@ -101,19 +123,30 @@ class Frontier:
                 for number, row in found.items():
                     if row.outcome != Outcome.OPEN:
                         self.ahead[number] = arm_of(row), worth(row)
+                        cost = paid(row)
+                        if cost is not None:
+                            self.bills[number] = arm_of(row), cost
                 self.read = end
-                if following not in self.ahead and not self._old(found.get(following), mature):
+                if following not in self.ahead and not _old(found.get(following), mature, now, decisions, rows):
                     return
             elif following not in self.ahead and (
-                mature == -float("inf") or not self._old(next(iter(rows(following, following)), None), mature)
+                mature == NEVER or not _old(next(iter(rows(following, following)), None), mature, now, decisions, rows)
             ):
                 return
             if following in self.ahead:
                 arm, counted = self.ahead.pop(following)
                 if counted is not None:
                     self.count(arm, following, counted)
-            self.last = following
+            self._pass(following)
 
-    @staticmethod
-    def _old(row: Row | None, mature: float) -> bool:
+
+def _old(row: Row | None, mature: float, now: float, decisions: int, rows: Callable[[int, int], Iterable[Row]]) -> bool:
+    """Whether an open decision is too old to be waited for: by its own time, or, where a clock was ahead when it was
+    made, by that of one that was made after it."""
+    if row is None or row.at <= now:
         return row is not None and row.at <= mature
+    step = 1
+    while row is not None and row.at > mature > NEVER:
+        number, step = row.id + step, 2 * step
+        row = next(iter(rows(number, number)), None) if number <= decisions else None
+    return row is not None and row.at <= mature

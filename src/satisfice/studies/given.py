@@ -8,6 +8,7 @@ from typing import cast
 
 from satisfice.errors import InvalidReward, InvalidStudy
 from satisfice.studies.config import Config
+from satisfice.studies.counts import LARGEST
 from satisfice.studies.machine import Machine
 from satisfice.studies.serving import Whom
 from satisfice.words import as_float, shown
@@ -30,10 +31,12 @@ def cost_of(config: Config, number: int, cost: float | None, *, call: bool = Fal
     """What a decision, or a `call`, has cost as a number, or `InvalidReward`; None: nobody said."""
     if cost is None:
         return None
-    least, most = config.cost_range or (0.0, math.inf)
+    least, most = config.cost_range or (0.0, LARGEST)
     value = as_float(cost)
-    if not (math.isfinite(value) and least <= value <= most):
-        taken = "finite numbers of at least 0" if most == math.inf else f"numbers from {least:g} to {most:g}"
+    if not least <= value <= most:
+        taken = f"numbers from {least:g} to {most:g}"
+        if config.cost_range is None and not LARGEST < value < math.inf:
+            taken = "finite numbers of at least 0"
         whose = f"call {number}" if call else "{decision}"
         message = f"cost = {shown(cost)} of {whose}; this study takes {taken}"
         raise InvalidReward(message, parameter="cost", decision=None if call else number)
@@ -54,13 +57,21 @@ def call_of(config: Config, number: int, call: Sequence[object]) -> tuple[str, f
 
 def excluded(machine: Machine, exclude: Iterable[str], available: Iterable[str] | None) -> Sequence[int]:
     """The arms that cannot be played, or `InvalidStudy` where that leaves none."""
-    without = {machine.index(name) for name in ((exclude,) if isinstance(exclude, str) else tuple(exclude))}
+    without = {machine.index(name) for name in _names("exclude", exclude)}
     if available is not None:
-        names = (available,) if isinstance(available, str) else tuple(available)
-        without |= set(range(len(machine.arms))) - {machine.index(name) for name in names}
+        left = {machine.index(name) for name in _names("available", available)}
+        without |= set(range(len(machine.arms))) - left
     if all(i in without for i in machine.active):
         raise InvalidStudy("every arm is excluded; leave at least one to choose", parameter="exclude")
     return sorted(without)
+
+
+def _names(parameter: str, given: object) -> tuple[object, ...]:
+    if isinstance(given, str):
+        return (given,)
+    if not isinstance(given, Iterable):
+        raise InvalidStudy(f"{parameter} = {shown(given)}; it must be names of arms", parameter=parameter)
+    return tuple(given)
 
 
 def triples(rewards: object) -> Iterator[tuple[object, float, float | None]]:

@@ -12,6 +12,7 @@ from satisfice.studies.counts import UNIT, Arm, Group, Progress
 from satisfice.studies.facts import REFUTED, Facts, plain, read_facts
 from satisfice.studies.fields import StudyFields
 from satisfice.studies.records import Event
+from satisfice.words import shown
 
 # So many changes of rewards are remembered in the state; all are in the log.
 MOST_DRIFTS = 20
@@ -28,6 +29,8 @@ class StudyEvents(StudyFields):
         data.pop("by", None)  # who did it is for people
         segment = data.pop("segment", None)
         part = self if segment is None else self.parts[cast(int, segment)]
+        if event.kind not in KINDS:
+            raise InvalidStudy(f"event {event.seq} is of a kind that this release does not know: {shown(event.kind)}")
         getattr(part, event.kind)(**data)
         self.seq = event.seq
 
@@ -219,9 +222,16 @@ class StudyEvents(StudyFields):
                 arm.sure_pulls += counts["pulls"] - counts.get("old_pulls", 0)
                 arm.sure_total += sure
                 arm.sure_squares += squares - old_squares
+                if self.config.costs == "told":
+                    arm.sure_bills += counts.get("bills", 0)
+                    arm.sure_paid += counts.get("paid", 0)
+                    arm.sure_paid_squares += counts.get("paid_squares", 0)
         self.lease.handed += handed
         self.corrections += corrections
         self.decisions = decisions
+
+
+KINDS = frozenset(name for name in vars(StudyEvents) if not name.startswith("_")) - {"happen"} | {"add_segment"}
 
 
 def _add(record: Arm | Group, counts: Mapping[str, int]) -> None:

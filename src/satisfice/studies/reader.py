@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Callable
 from numbers import Integral
 from pathlib import Path
@@ -15,7 +14,7 @@ from satisfice.problem import Setting
 from satisfice.studies.config import Config
 from satisfice.studies.overdue import find_overdue
 from satisfice.studies.storages.base import Ledger, T, View
-from satisfice.words import as_float, shown
+from satisfice.words import FIRST, LAST, as_float, shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -235,8 +234,10 @@ class StudyReader:
             return view.now
         said = self._clock()
         now = as_float(said)
-        if not math.isfinite(now):
-            raise InvalidStudy(f"the clock says {shown(said)}; it must be a finite number of seconds since 1970")
+        if not FIRST <= now <= LAST:
+            raise InvalidStudy(
+                f"the clock says {shown(said)}; it must be a finite number of seconds since 1970, before the year 10000"
+            )
         return now
 
 

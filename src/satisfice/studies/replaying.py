@@ -220,7 +220,9 @@ def play(part: Machine, arm: int, reward: float) -> None:
     machine.ask(asked)
     row = Row(*asked)
     machine.enter(row.becomes(Outcome.TOLD, reward, None, math.nan, number))
-    machine.frontier.advance(machine.arm_of, number, lambda first, last: (), lambda row: None, -math.inf)
+    machine.frontier.advance(
+        machine.arm_of, number, lambda first, last: (), lambda row: None, lambda row: None, -math.inf, math.inf
+    )
 
 
 def _study_rows(study: Study) -> list[Logged]:

@@ -19,7 +19,9 @@ from satisfice.studies.records import OWN_CHOICE, Asked, Entry, Outcome, Reason,
 from satisfice.studies.watching import notes_of, restore
 
 # The format of `StudyState.to_dict`.
-FORMAT = 4
+FORMAT = 5
+# One that lacks the costs up to the frontier, which count nowhere else than where costs are learned.
+BEFORE_BILLS = 4
 # The reasons that are pulls of the lease.
 OF_LEASE = (Reason.LEASE, Reason.INTERIM, Reason.EXTRA)
 
@@ -245,6 +247,8 @@ class StudyState(StudyEvents):
         arm.bills += first
         arm.paid += now - (0 if first else before)
         arm.paid_squares += now * now - (0 if first else before * before)
+        if self.config.costs == "told" and not self.parts:
+            self.frontier.bill(arm, entry.id, None if first else before, now)
 
     def _spend(self, control: bool | None, decisions: int, before: int, now: int) -> None:
         """The control group, or all others, have so many decisions more, and one costs `now` and not `before`."""
@@ -293,7 +297,7 @@ class StudyState(StudyEvents):
     @classmethod
     def from_dict(cls, config: Config, data: Mapping[str, object]) -> Self:
         """The state from the data of `to_dict`; `ValueError` where they are of another format: the log is the truth."""
-        if data["format"] != FORMAT:
+        if data["format"] != FORMAT and (data["format"] != BEFORE_BILLS or config.costs == "told"):
             raise ValueError(f"a snapshot of format {data['format']}")
         machine = cls(config)
         notes = cast("dict[str, object]", data["notes"])

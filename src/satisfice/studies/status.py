@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 
 from satisfice.tables import fill, html, layout
-from satisfice.words import count, number, plain
+from satisfice.words import count, date_of, number, plain
 
 
 @dataclass(frozen=True)
@@ -90,8 +89,8 @@ class Drift:
     segment: str | None = None
 
     def __str__(self) -> str:
-        when = datetime.fromtimestamp(self.around, UTC)
-        same = when.date() == datetime.fromtimestamp(self.noticed, UTC).date()
+        when = date_of(self.around)
+        same = when.date() == date_of(self.noticed).date()
         text = f"{when:%H:%M}" if same else f"{when:%H:%M on %Y-%m-%d}"
         what = repr(self.arm) if self.segment is None else f"{self.arm!r} in {self.segment!r}"
         return f"rewards of {what} changed around {text} (UTC): {self.before:.2f} before, {self.since:.2f} since"
@@ -227,7 +226,7 @@ def moment(at: float, before: str = "") -> str:
     """
     if math.isnan(at):
         return ""
-    return before + datetime.fromtimestamp(at, UTC).isoformat(sep=" ", timespec="seconds")
+    return before + date_of(at).isoformat(sep=" ", timespec="seconds")
 
 
 def _money(spending: Spending) -> str:

@@ -84,7 +84,7 @@ class Study(StudyChanger):
         Raises
         ------
         StudyClosed
-            The study was ended.
+            The study was ended, and no decision was made for this key before.
         InvalidStudy
             `exclude` names an arm that the study does not have, or leaves none; or there is no such segment.
 
@@ -174,10 +174,7 @@ class Study(StudyChanger):
         self, tx: Transaction, count: int, whom: Whom, exclude: Iterable[str], available: Iterable[str] | None
     ) -> list[Decision]:
         machine, config = tx.machine, self._ledger.config
-        if machine.ended:
-            raise self._ended()
-        without = excluded(machine, exclude, available) if exclude or available is not None else ()
-        if whom.key is not None:
+        if whom.key is not None:  # first: what was made before stays made, whatever has become of the study since
             rows = tx.of_key(whom.key)
             if rows and len(rows) != count:
                 raise InvalidStudy(
@@ -185,6 +182,9 @@ class Study(StudyChanger):
                 )
             if rows:
                 return [_decision(machine, row, Reason.KEY) for row in rows]
+        if machine.ended:
+            raise self._ended()
+        without = excluded(machine, exclude, available) if exclude or available is not None else ()
         if not count:
             return []
         now = tx.now if self._clock is None else self._now(tx)
@@ -351,14 +351,14 @@ class Study(StudyChanger):
 
     def _record(self, tx: Transaction, calls: Iterable[tuple[str, float, float | None, Whom]]) -> list[Decision]:
         machine, now = tx.machine, self._now(tx)
-        if machine.ended:
-            raise self._ended()
         made = []
         for number, (arm, value, paid, whom) in enumerate(calls, 1):
             known = tx.of_key(whom.key) if whom.key is not None else []
             if known:
                 made.append(_decision(machine, known[0], Reason.KEY))
                 continue
+            if machine.ended:
+                raise self._ended()
             if arm not in (record.name for record in machine.arms):
                 names = ", ".join(record.name for record in machine.arms)
                 raise InvalidStudy(f"call {number} is of an arm {shown(arm)}; the study has {names}", parameter="arm")

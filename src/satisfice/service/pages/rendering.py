@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from satisfice import __version__
-from satisfice.words import count, number
+from satisfice.words import count, date_of, number
 
 HOME = Path(__file__).parent
 TYPES = {".js": b"text/javascript; charset=utf-8", ".css": b"text/css; charset=utf-8", ".svg": b"image/svg+xml"}
@@ -79,7 +79,7 @@ def when(at: float | None) -> Markup:
     """A time, as people and browsers read it."""
     if at is None or not math.isfinite(at):
         return Markup("–")
-    moment = datetime.fromtimestamp(at, UTC)
+    moment = date_of(at)
     return Markup('<time datetime="{}" title="{} UTC">{} UTC</time>').format(
         moment.isoformat(timespec="seconds"),
         moment.strftime("%Y-%m-%d %H:%M:%S"),

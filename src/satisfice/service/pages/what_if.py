@@ -157,6 +157,7 @@ def future(machine: Machine, rng: np.random.Generator | None, until: float) -> F
     for arm in made.arms:  # what is outstanding comes to nothing here
         arm.dropped += max(arm.pending, 0)
         arm.sure_pulls, arm.sure_total, arm.sure_squares = arm.counted, arm.sum, arm.sum_squares
+        arm.sure_bills, arm.sure_paid, arm.sure_paid_squares = arm.bills, arm.paid, arm.paid_squares
     made.frontier.move(made.decisions)
     means = []
     for arm in made.arms:

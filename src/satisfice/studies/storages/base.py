@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
@@ -12,7 +11,7 @@ from satisfice.studies.config import Config
 from satisfice.studies.machine import Machine
 from satisfice.studies.records import LEASE, MACHINE_EVENTS, OWN_CHOICE, Asked, Decision, Entry, Event, Row, made
 from satisfice.studies.series import Point
-from satisfice.words import as_float
+from satisfice.words import FIRST, LAST, as_float
 
 T = TypeVar("T")
 
@@ -161,7 +160,7 @@ def time_of(clock: Callable[[], float] | None, own: float) -> float:
     if clock is None:
         return own
     now = as_float(clock())
-    return now if math.isfinite(now) else own
+    return now if FIRST <= now <= LAST else own
 
 
 class Ledger(ABC):

@@ -88,7 +88,12 @@ class Books:
             decisions, seen.decision_token if machine.decisions > machine.archived else None, machine.decisions, 0
         )
         _recognised(entries, seen.entry_token if seen.entry else None, seen.entry, -2)
-        new_events = [Event(seq, kind, json.loads(data), at) for seq, kind, data, at, _ in events if seq > machine.seq]
+        try:
+            new_events = [
+                Event(seq, kind, json.loads(data), at) for seq, kind, data, at, _ in events if seq > machine.seq
+            ]
+        except ValueError as error:  # damaged; whoever reads the whole log says so
+            raise Diverged from error
         for event in new_events:
             if event.kind == "archive" and cast(int, event.data["through"]) > machine.decisions:
                 raise Diverged  # the rows are gone; a newer snapshot has counted them

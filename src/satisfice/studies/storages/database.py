@@ -187,6 +187,8 @@ class SQLite(Database):
     def _url(self, url: URL) -> URL:
         if not url.database or url.database == ":memory:":
             raise StorageError(f"{self.shown!r} names no file", hint=Hint.FILE, parameter="storage")
+        if "\0" in url.database:
+            raise StorageError(f"{url.database!r} is no name of a file", parameter="storage")
         if url.database.startswith("file:"):
             self.file = None
             return url

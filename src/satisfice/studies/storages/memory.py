@@ -124,6 +124,8 @@ class MemoryLedger(Ledger, Transaction):
                 if self._kept:
                     self._kept.clear()
                 self._whole = self._given = False
+                if self.config.mature_after is not None:  # decisions may be too old to be waited for by now
+                    advance(self.machine, self)
                 try:
                     answer = work(self)
                 except BaseException:

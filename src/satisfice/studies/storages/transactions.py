@@ -8,8 +8,8 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from satisfice.errors import InvalidStudy, StorageError
-from satisfice.studies.folding import advance, fold
+from satisfice.errors import StorageError
+from satisfice.studies.folding import advance, fold, followed
 from satisfice.studies.machine import FORMAT, Machine
 from satisfice.studies.records import (
     ASKED_FIELDS,
@@ -97,10 +97,8 @@ class SQLView(View):
                 return books
         entry = self._link.read(say.LAST_ENTRY, (self._study,))
         tokens = [self._link.read(statement, (self._study,)) for statement in say.LAST_TOKENS]
-        try:
+        with followed(self.config):
             machine = fold(self.config, self, watch=self.watches)
-        except (InvalidStudy, LookupError, TypeError, ValueError) as error:
-            raise StorageError(f"the log of the study {self.config.name!r} cannot be followed: {error}") from error
         seen = Seen(
             entry[0][0] if entry else 0,
             tokens[0][0][0] if tokens[0] else None,
