@@ -190,7 +190,9 @@ def mirrors() -> list[Cell]:
             means = instance.means.copy()
             means[arm] += 2 * short[arm]
             mirror = cell._replace(name=f"{cell.name} mirrored", instance=instance.replace(means=means))
-            cells += [cell._replace(family="beaten"), mirror._replace(family="mirrored")]
+            short_name = cell.name.removeprefix("llm-routing:")
+            cells += [cell._replace(family="where GLR is beaten", x=short_name)]
+            cells += [mirror._replace(family="mirrored", x=short_name)]
     return cells
 
 
