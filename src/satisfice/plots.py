@@ -35,6 +35,11 @@ NAMES = {
     "ts-cs": "TS-CS",
     "ft-ucb": "FT-UCB",
     "glr": "GLR (ours)",
+    "glr-drift": "GLR-drift (ours)",
+    "cof": "COF",
+    "graves-lai": "Graves-Lai",
+    "window-ts-cs": "Window TS-CS",
+    "discounted-ts-cs": "Discounted TS-CS",
 }
 
 
