@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import satisfice as sf
-from satisfice.policies.contract import Lease, Problem, State
+from satisfice.errors import InvalidPolicy
+from satisfice.policies.contract import Lease, Policy, Problem, State, registered
 from satisfice.studies import create_study, deciding
 from satisfice.studies.looking import Looking
 
@@ -85,3 +86,22 @@ def test_a_rule_that_raises_changes_nothing(terms: dict[str, Any], monkeypatch: 
     study.ask()
     assert machine.looking is None or not notes.found
     assert study.check().agrees
+
+
+@pytest.mark.parametrize("answer", [None, 0, (1,), (0, 1, 2), "no", ("a", 1), (0, float("nan")), (0, float("inf"))])
+def test_a_rule_that_answers_with_no_lease(answer: object) -> None:
+    class Wrong(Policy, register=False):
+        id = "wrong-for-studies"
+        settings = (sf.BestReward,)
+        summary = "a mistake"
+        needs_horizon = False
+
+        @staticmethod
+        def decide(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
+            return answer  # type: ignore[return-value]
+
+    with registered(Wrong):
+        study = create_study("s", ARMS, sf.BestReward(0.1), Wrong(), seed=1)
+        with pytest.raises(InvalidPolicy, match="wrong-for-studies: its rule answered with no lease after 0 pulls"):
+            study.ask()
+        assert study.status().spending.decisions == 0 and study.check().agrees

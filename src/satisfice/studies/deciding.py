@@ -25,22 +25,25 @@ def decide(policy: type[Policy], problem: Problem, state: State, t: int, rng: np
     """The next lease by the rule of a policy."""
     native = _native.get(policy)
     if native is not None:
-        arm, pulls = native(problem, state, t, rng)
-        return checked(policy, arm, pulls, problem, t)
+        return checked(policy, native(problem, state, t, rng), problem, t)
     began = time.perf_counter()
-    arm, pulls = policy.decide(problem, state, t, rng)
+    answer = policy.decide(problem, state, t, rng)
     before = _spent.get(policy, 0.0)
     _spent[policy] = spent = before + time.perf_counter() - began
     if before <= WORTH_COMPILING < spent:
         threading.Thread(target=compile_rule, args=(policy, problem, state), daemon=True).start()
-    return checked(policy, arm, pulls, problem, t)
+    return checked(policy, answer, problem, t)
 
 
-def checked(policy: type[Policy], arm: int, pulls: int, problem: Problem, t: int) -> Lease:
-    """The lease, if it is one."""
-    if not sound(arm, pulls, len(problem.costs)):
-        raise unsound(policy.id, len(problem.costs), t)
-    return int(arm), int(pulls)
+def checked(policy: type[Policy], answer: Lease, problem: Problem, t: int) -> Lease:
+    """What a rule answered, if it is a lease."""
+    try:
+        arm, pulls = answer
+        if sound(arm, pulls, len(problem.costs)):
+            return int(arm), int(pulls)
+    except (TypeError, ValueError, OverflowError):  # nothing, a text, no two numbers, infinitely many pulls
+        pass
+    raise unsound(policy.id, len(problem.costs), t)
 
 
 def one_decision(problem: Problem, state: State, t: int, rng: np.random.Generator) -> Lease:
