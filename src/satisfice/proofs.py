@@ -120,10 +120,16 @@ def hopeless(case: Case, levels: Floats, i: int, j: int) -> bool:
     """
     if j >= len(case.costs):
         return False
-    bar, high = case.scale * float(case.means[j]), float(case.highs[i])
+    return _out_of_reach(case, i, case.scale * float(case.means[j]), needed(levels, i, j))
+
+
+def _out_of_reach(case: Case, i: int, bar: float, enough: float) -> bool:
+    """Whether it surely takes more than so many nats to prove that arm `i` misses what a mean sets. The larger the
+    mean, the fewer are missing."""
+    high = float(case.highs[i])
     if high >= bar:
         return True
-    n, d, enough = float(case.weights[i]), float(case.between[i]), needed(levels, i, j)
+    n, d = float(case.weights[i]), float(case.between[i])
     if d > 0.0:
         return n * rate(high, d, bar) < enough
     variance = case.sigma * case.sigma if case.sigma > 0.0 else bar * (1.0 - bar)
@@ -143,6 +149,15 @@ def _hopeless_by_gap(case: Case, levels: Floats, rivals: Ints) -> Flags:
         near &= case.between[:, None] <= 0.0
     flags: Flags = near | (highs >= bars)
     return flags
+
+
+def _near(case: Case, levels: Floats, out: Flags) -> list[int]:
+    """The arms that an opponent may prove infeasible: mostly none, as the one that sets most tells at once."""
+    first, last = opponents(case)
+    if first == last:
+        return []
+    bar = case.mu0 if first == len(case.costs) else case.scale * max(case.means[first:last])
+    return [i for i in range(len(case.costs)) if not (out[i] or _out_of_reach(case, i, bar, float(levels[i])))]
 
 
 def certified(case: Case, levels: Floats, out: Flags) -> int:
@@ -268,12 +283,14 @@ def judge(case: Case, levels: Floats, out: Flags | None = None) -> Findings:
     """
     arms = len(case.costs)
     gone = np.zeros(arms, dtype=np.bool_) if out is None else out.copy()
-    asked = rivals(case, levels)
     refuted_by = np.full(arms, -1, dtype=np.int64)
-    worth = ~_hopeless_by_gap(case, levels, asked)
     listed, nats = in_lists(case), cast(Floats, levels.tolist())
-    for i in np.flatnonzero(worth.any(axis=1) & ~gone).tolist():
-        refuted_by[i] = refuter(listed, nats, i, asked[worth[i]])
+    near = _near(listed, nats, cast(Flags, gone.tolist()))
+    if near:
+        asked = rivals(case, levels)
+        worth = ~_hopeless_by_gap(case, levels, asked)
+        for i in near:
+            refuted_by[i] = refuter(listed, nats, i, asked[worth[i]])
     gone |= refuted_by >= 0
     none = bool(gone.all())
     return Findings(-1 if none else certified(listed, nats, cast(Flags, gone.tolist())), refuted_by, none)
