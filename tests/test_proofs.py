@@ -63,8 +63,8 @@ def test_a_case_that_is_made_in_lists_is_one_that_is_made_in_arrays(sums: list[t
     costs, totals = np.arange(len(sums), dtype=float), pulls * means.round(2)
     for squares in (totals, 0.8 * totals):
         arrays = make_case(costs, pulls, totals, 0.9, pending=pending, squares=squares)
-        columns = (column.tolist() for column in (costs, pulls, totals, squares, pending))
-        lists = listed_case(*columns, (0.9, -1, math.nan))
+        sums_of_each = pulls.tolist(), totals.tolist(), squares.tolist(), pending.tolist()
+        lists = listed_case(costs.tolist(), *sums_of_each, (0.9, -1, math.nan))
         assert lists[:-2] == in_lists(arrays)[:-2]
         levels = np.linspace(1.0, 9.0, len(sums))
         ours, theirs = judge(lists, levels.tolist()), judge(arrays, levels)
