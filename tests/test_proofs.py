@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from satisfice.cases import in_lists
+from satisfice.cases import in_lists, listed_case
 from satisfice.proofs import (
     RIVALS,
     Case,
@@ -55,6 +55,23 @@ def test_a_case_in_lists_is_the_case_in_arrays(sums: list[tuple[int, float, int]
     for i in range(len(sums)):
         assert refuter(lists, nats, i, asked) == refuter(arrays, levels, i, asked)
     assert certified(lists, nats, none) == certified(arrays, levels, out)
+
+
+@given(sums=st.lists(st.tuples(st.integers(0, 3000), st.floats(0, 1), st.integers(0, 5)), min_size=2, max_size=30))
+def test_a_case_that_is_made_in_lists_is_one_that_is_made_in_arrays(sums: list[tuple[int, float, int]]) -> None:
+    pulls, means, pending = map(np.array, zip(*sums, strict=True))
+    costs, totals = np.arange(len(sums), dtype=float), pulls * means.round(2)
+    for squares in (totals, 0.8 * totals):
+        arrays = make_case(costs, pulls, totals, 0.9, pending=pending, squares=squares)
+        sums_of_each = pulls.tolist(), totals.tolist(), squares.tolist(), pending.tolist()
+        lists = listed_case(costs.tolist(), *sums_of_each, (0.9, -1, math.nan))
+        assert lists[:-2] == in_lists(arrays)[:-2]
+        levels = np.linspace(1.0, 9.0, len(sums))
+        ours, theirs = judge(lists, levels.tolist()), judge(arrays, levels)
+        assert (ours.certified, ours.refuted_by.tolist()) == (theirs.certified, theirs.refuted_by.tolist())
+        # Nobody who is passed over at once could have been refuted.
+        everyone = rivals(arrays, levels)
+        assert theirs.refuted_by.tolist() == [refuter(arrays, levels, i, everyone) for i in range(len(sums))]
 
 
 def test_evidence_less_what_looking_at_any_time_costs() -> None:

@@ -8,6 +8,7 @@ of an arm, stands for the fixed threshold.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +37,9 @@ class Case(NamedTuple):
     sigma: float  # standard deviation of Gaussian rewards; 0: rewards lie within [0, 1]
 
 
+ARRAYS = 6  # so many of the fields are of every arm
+
+
 def make_case(
     costs: Floats,
     pulls: Ints,
@@ -61,26 +65,57 @@ def make_case(
     """
     arms = len(costs)
     weights, means, penalties, spread = np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms)
-    highs, rated = means, False
+    highs = means if pending is None else np.zeros(arms)
+    rated = False
     for k in range(arms):
-        n, total = float(pulls[k]), float(totals[k])
-        if squares is not None and sigma <= 0.0 and squares[k] < total:
-            spread[k] = between(n, total, float(squares[k]))
-            rated = rated or spread[k] > 0.0
-        if pending is not None:
-            n += float(pending[k])
-        m = total / max(n, 1.0)
-        weights[k], means[k], penalties[k] = weight_of(n, sigma), m, penalty(n, m, sigma)
-    if pending is not None:
-        highs = means.copy()
-        for k in range(arms):
-            late = float(pending[k])
-            if late > 0.0:
-                n = float(pulls[k]) + late
-                highs[k] = (float(totals[k]) + late) / n
-                spread[k] *= float(pulls[k]) / n
-                penalties[k] = due(n, means[k], highs[k], sigma)
+        total = float(totals[k])
+        known = total if squares is None else float(squares[k])
+        late = 0.0 if pending is None else float(pending[k])
+        weights[k], means[k], penalties[k], high, spread[k] = measure(float(pulls[k]), total, known, late, sigma)
+        highs[k] = high
+        rated = rated or spread[k] > 0.0
     return Case(costs, weights, means, penalties, highs, spread, rated, scale, reference, mu0, sigma)
+
+
+def measure(
+    n: float, total: float, squares: float, late: float, sigma: float
+) -> tuple[float, float, float, float, float]:
+    """What a case has of one arm: weight, mean, penalty, high, between."""
+    d = between(n, total, squares) if sigma <= 0.0 and squares < total else 0.0
+    if late <= 0.0:
+        m = total / max(n, 1.0)
+        return weight_of(n, sigma), m, penalty(n, m, sigma), m, d
+    all_ = n + late
+    m, high = total / max(all_, 1.0), (total + late) / all_
+    return weight_of(all_, sigma), m, due(all_, m, high, sigma), high, d * (n / all_)
+
+
+# Whoever looks again and again finds most arms as they were.
+_measured = lru_cache(maxsize=4096)(measure)
+
+
+def listed_case(
+    costs: list[float],
+    pulls: list[int],
+    totals: list[float],
+    squares: list[float],
+    pending: list[int],
+    terms: tuple[float, int, float],
+) -> Case:
+    """`make_case` for rewards within [0, 1] and code that is not compiled, in lists: see `in_lists`. `terms` are the
+    scale, the reference arm and the fixed threshold.
+
+    Examples
+    --------
+    >>> listed_case([1.0, 2.0], [100, 0], [50.0, 0.0], [50.0, 0.0], [0, 0], (0.9, -1, math.nan)).means
+    [0.5, 0.0]
+    """
+    rows = [
+        _measured(float(n), total, known, float(late), 0.0)
+        for n, total, known, late in zip(pulls, totals, squares, pending, strict=True)
+    ]
+    columns: tuple[Floats, ...] = tuple(map(list, zip(*rows, strict=True)))  # type: ignore[arg-type]
+    return Case(costs, *columns, max(columns[-1]) > 0.0, *terms, 0.0)  # type: ignore[call-arg,arg-type]
 
 
 def in_lists(case: Case) -> Case:
@@ -92,8 +127,15 @@ def in_lists(case: Case) -> Case:
     >>> in_lists(case).means, against(in_lists(case), 0, 1) == against(case, 0, 1)
     ([0.5, 0.0], True)
     """
+    if isinstance(case.means, list):
+        return case
     arrays = (case.costs, case.weights, case.means, case.penalties, case.highs, case.between)
-    return Case(*(array.tolist() for array in arrays), *case[len(arrays) :])
+    return Case(*(array.tolist() for array in arrays), *case[ARRAYS:])
+
+
+def in_arrays(case: Case) -> Case:
+    """The same case for code that takes all arms at once."""
+    return Case(*(np.asarray(column) for column in case[:ARRAYS]), *case[ARRAYS:])  # type: ignore[arg-type]
 
 
 def due(n: float, m: float, end: float, sigma: float = 0.0) -> float:

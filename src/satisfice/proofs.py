@@ -19,7 +19,7 @@ for the fixed threshold.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from satisfice.cases import (
     Ints,
     against,
     fixed,
+    in_arrays,
     in_lists,
     make_case,
     nat_price,
@@ -42,6 +43,9 @@ from satisfice.cases import (
 from satisfice.statistics import interval
 
 Flags = NDArray[np.bool_]
+# What compiled code is handed as arrays; what is plain takes lists, too.
+Nats = Floats | list[float]
+Marks = Flags | list[bool]
 
 # With more arms than this, only so many of those with the largest sure means are asked to refute the others.
 RIVALS = 16
@@ -93,7 +97,7 @@ def equal_levels(case: Case, delta: float) -> Floats:
     return np.full(len(case.costs), level(case, delta))
 
 
-def needed(levels: Floats, i: int, j: int) -> float:
+def needed(levels: Nats, i: int, j: int) -> float:
     """Nats that a comparison needs: the larger level of the two arms, or the arm's own against a fixed threshold.
 
     So an arm that came later, with a smaller share of `delta` for its comparisons, leaves the others as they were.
@@ -107,7 +111,7 @@ def needed(levels: Floats, i: int, j: int) -> float:
     return float(levels[i]) if j >= len(levels) else max(float(levels[i]), float(levels[j]))
 
 
-def hopeless(case: Case, levels: Floats, i: int, j: int) -> bool:
+def hopeless(case: Case, levels: Nats, i: int, j: int) -> bool:
     """Whether opponent `j` surely does not prove arm `i` infeasible, by what takes less time than the proof: the arm
     keeps up with it by its mean, or would not be refuted if the mean of the other were certain. A divergence is at most
     the squared gap over the variance.
@@ -120,20 +124,27 @@ def hopeless(case: Case, levels: Floats, i: int, j: int) -> bool:
     """
     if j >= len(case.costs):
         return False
-    bar, high = case.scale * float(case.means[j]), float(case.highs[i])
+    return _out_of_reach(case, i, case.scale * float(case.means[j]), needed(levels, i, j))
+
+
+def _out_of_reach(case: Case, i: int, bar: float, enough: float) -> bool:
+    """Whether it surely takes more than so many nats to prove that arm `i` misses what a mean sets. The larger the
+    mean, the fewer are missing."""
+    high = float(case.highs[i])
     if high >= bar:
         return True
-    n, d, enough = float(case.weights[i]), float(case.between[i]), needed(levels, i, j)
+    n, d = float(case.weights[i]), float(case.between[i])
     if d > 0.0:
         return n * rate(high, d, bar) < enough
     variance = case.sigma * case.sigma if case.sigma > 0.0 else bar * (1.0 - bar)
     return n * (bar - high) * (bar - high) < enough * variance
 
 
-def _hopeless_by_gap(case: Case, levels: Floats, rivals: Ints) -> Flags:
+def _hopeless_by_gap(case: Case, levels: Nats, rivals: Ints) -> Flags:
     """`hopeless` of every arm against all `rivals` at once, as far as gaps and variances say: (arms, rivals)."""
     if rivals.size and rivals[-1] >= len(case.costs):
         return np.zeros((len(case.costs), len(rivals)), dtype=np.bool_)
+    case, levels = in_arrays(case), np.asarray(levels)
     bars, highs, weights = case.scale * case.means[rivals], case.highs[:, None], case.weights[:, None]
     enough = np.maximum(levels[:, None], levels[rivals])
     variances = case.sigma * case.sigma if case.sigma > 0.0 else bars * (1.0 - bars)
@@ -145,7 +156,16 @@ def _hopeless_by_gap(case: Case, levels: Floats, rivals: Ints) -> Flags:
     return flags
 
 
-def certified(case: Case, levels: Floats, out: Flags) -> int:
+def _near(case: Case, levels: Nats, out: Marks) -> list[int]:
+    """The arms that an opponent may prove infeasible: mostly none, as the one that sets most tells at once."""
+    first, last = opponents(case)
+    if first == last:
+        return []
+    bar = case.mu0 if first == len(case.costs) else case.scale * max(case.means[first:last])
+    return [i for i in range(len(case.costs)) if not (out[i] or _out_of_reach(case, i, bar, float(levels[i])))]
+
+
+def certified(case: Case, levels: Nats, out: Marks) -> int:
     """The arm that is proved feasible, with every cheaper one proved infeasible; -1: none. Equal costs: the first.
 
     `out` marks arms that are known to be refuted: they cannot set the threshold, so that nothing is compared with them.
@@ -221,7 +241,7 @@ def missing(case: Case, levels: Floats, arm: int, prices: Floats) -> tuple[float
     return total, wanted
 
 
-def rivals(case: Case, levels: Floats) -> Ints:
+def rivals(case: Case, levels: Nats) -> Ints:
     """The opponents that are asked to refute: all, but of more than `RIVALS` arms those with the largest sure means.
 
     A mean that an arm reaches almost surely is its own minus `sqrt(2 (level + penalty) / n)` standard deviations, at
@@ -236,12 +256,13 @@ def rivals(case: Case, levels: Floats) -> Ints:
     first, last = opponents(case)
     if last - first <= RIVALS:
         return np.arange(first, last)
+    case, levels = in_arrays(case), np.asarray(levels)
     spread = case.sigma if case.sigma > 0.0 else 0.5
     sure = case.means - spread * np.sqrt(2.0 * (levels + case.penalties) / np.maximum(case.weights, 1.0))
     return np.argsort(-sure, kind="stable")[:RIVALS]
 
 
-def refuter(case: Case, levels: Floats, i: int, rivals: Ints) -> int:
+def refuter(case: Case, levels: Nats, i: int, rivals: Ints) -> int:
     """The first of the `rivals` that proves arm `i` infeasible; -1: none does.
 
     Examples
@@ -256,7 +277,7 @@ def refuter(case: Case, levels: Floats, i: int, rivals: Ints) -> int:
     return -1
 
 
-def judge(case: Case, levels: Floats, out: Flags | None = None) -> Findings:
+def judge(case: Case, levels: Nats, out: Marks | None = None) -> Findings:
     """All that is proved. `out` marks arms that are known to be refuted, which are not asked for again.
 
     Examples
@@ -267,19 +288,21 @@ def judge(case: Case, levels: Floats, out: Flags | None = None) -> Findings:
     (1, [1, -1, -1], False)
     """
     arms = len(case.costs)
-    gone = np.zeros(arms, dtype=np.bool_) if out is None else out.copy()
-    asked = rivals(case, levels)
-    refuted_by = np.full(arms, -1, dtype=np.int64)
-    worth = ~_hopeless_by_gap(case, levels, asked)
-    listed, nats = in_lists(case), cast(Floats, levels.tolist())
-    for i in np.flatnonzero(worth.any(axis=1) & ~gone).tolist():
-        refuted_by[i] = refuter(listed, nats, i, asked[worth[i]])
-    gone |= refuted_by >= 0
-    none = bool(gone.all())
-    return Findings(-1 if none else certified(listed, nats, cast(Flags, gone.tolist())), refuted_by, none)
+    case, nats = in_lists(case), [float(level) for level in levels]
+    gone = [False] * arms if out is None else [bool(is_out) for is_out in out]
+    refuted_by = [-1] * arms
+    near = _near(case, nats, gone)
+    if near:
+        asked = rivals(case, nats)
+        worth = ~_hopeless_by_gap(case, nats, asked)
+        for i in near:
+            refuted_by[i] = refuter(case, nats, i, asked[worth[i]])
+            gone[i] = refuted_by[i] >= 0
+    none = all(gone)
+    return Findings(-1 if none else certified(case, nats, gone), np.array(refuted_by), none)
 
 
-def risk(case: Case, levels: Floats, delta: float, arm: int, out: Flags | None = None) -> float:
+def risk(case: Case, levels: Nats, delta: float, arm: int, out: Marks | None = None) -> float:
     """The `delta` that must be allowed to call `arm` certified (-1: to say that no arm is feasible), at most 1.
 
     The largest among the proofs that this rests on, each as strong as it is now; what was proved by `delta` of an arm

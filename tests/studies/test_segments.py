@@ -99,7 +99,7 @@ def test_what_is_borrowed_proves_nothing() -> None:
     assert not news.facts and study.status().segments[-1].verdict.sure == 0.0
     assert news.state.pulls.sum() > 0  # the rule counts what is borrowed,
     data = Evidence(news)  # and a proof does not
-    assert data.interval(0) == (0.0, 1.0) and not data.cases[0].weights.any()
+    assert data.interval(0) == (0.0, 1.0) and not any(data.cases[0].weights)
 
 
 def test_the_error_is_shared_by_all_segments_there_may_be() -> None:

@@ -9,6 +9,7 @@ How much they vary is learned from all arms, like the prior of the means, which 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -161,10 +162,12 @@ def largest(scores: Floats, arms: int, order: Ints) -> None:
 def estimate(problem: Problem, state: State, beliefs: Beliefs) -> None:
     """Fill in what is believed of every arm alone."""
     sigma, arms = noise(problem), len(problem.costs)
-    weight, prior, spread = 0.1, state.totals.sum() / max(state.pulls.sum(), 1.0), 1.0
+    weight, prior, spread = 0.1, 0.0, 1.0
     if sigma <= 0.0:
         weight, prior = learned(state)
         spread = common_spread(state)
+    else:
+        prior = state.totals.sum() / max(state.pulls.sum(), 1.0)
     pulls, flips, mean, variance = beliefs.pulls, beliefs.flips, beliefs.mean, beliefs.variance
     likely = beliefs.likely
     for k in range(arms):
@@ -179,7 +182,6 @@ def estimate(problem: Problem, state: State, beliefs: Beliefs) -> None:
         likely[k] = m + 2.0 * math.sqrt(variance[k])
     mean[arms] = problem.mu0
     largest(mean, arms, beliefs.rank)
-    largest(likely, arms, beliefs.rivals)
 
 
 @inline
@@ -242,8 +244,8 @@ def together(problem: Problem, beliefs: Beliefs, i: int) -> Joint:
 
 @inline
 def compare(problem: Problem, beliefs: Beliefs) -> tuple[int, int]:
-    """Fill in who is feasible and by how much not; answers with the arm that sets the threshold, and the one that may
-    raise it most (-1: none)."""
+    """Fill in who is feasible and by how much not, and what a pull falls short of the arm that sets the threshold;
+    answers with that arm, and the one that may raise it most (-1: none)."""
     arms = len(problem.costs)
     first, last = opponents(problem)
     if first == last:  # every arm is good enough
@@ -266,11 +268,16 @@ def compare(problem: Problem, beliefs: Beliefs) -> tuple[int, int]:
             beliefs.short[k] = loss(problem, beliefs, k, top, u)
             if u > 0.0 and last - first > 1:
                 u = math.sqrt(2.0 * min(together(problem, beliefs, k).nats, 1e6))
-        if star >= 0 and k != star:
-            missed = loss(problem, beliefs, k, star, root(problem, beliefs, k, star))
-            beliefs.short[k] = max(beliefs.short[k], missed)
         beliefs.root[k], beliefs.feasible[k] = u, normal_cdf(-u)
     return top, star
+
+
+@inline
+def fall_short(problem: Problem, beliefs: Beliefs, k: int, star: int) -> None:
+    """Count what a pull of an arm falls short of the one that may raise the threshold, if that is more."""
+    if star >= 0 and k != star:
+        missed = loss(problem, beliefs, k, star, root(problem, beliefs, k, star))
+        beliefs.short[k] = max(beliefs.short[k], missed)
 
 
 @inline
@@ -294,24 +301,27 @@ def unit_of(problem: Problem, beliefs: Beliefs) -> float:
 
 
 @inline
+def save(problem: Problem, beliefs: Beliefs, unit: float) -> None:
+    """Fill in what passing an arm over costs, with costs in `unit`s."""
+    # Passing over the last arm of a fixed threshold leaves nothing that is good enough: that counts as one unit.
+    after = float(problem.costs[-1]) / unit + (0.0 if math.isnan(problem.mu0) else 1.0)
+    for k in range(len(problem.costs) - 1, -1, -1):
+        cost, good = float(problem.costs[k]) / unit, float(beliefs.feasible[k])
+        beliefs.saving[k] = max(after - cost, 0.0)
+        after = good * cost + (1.0 - good) * after
+
+
+@inline
 def appraise(problem: Problem, beliefs: Beliefs, unit: float) -> None:
-    """Fill in what a pull costs and what passing an arm over costs, with costs in `unit`s."""
-    arms = len(problem.costs)
-    feasible, price, saving = beliefs.feasible, beliefs.price, beliefs.saving
+    """Fill in what a pull costs, with costs in `unit`s."""
     # The chance that arm k is optimal: it is feasible and no cheaper arm is, as if these were independent.
     unsettled, chance, paid = 1.0, 0.0, 0.0
-    for k in range(arms):
-        cost, good = float(problem.costs[k]) / unit, float(feasible[k])
-        price[k] = float(beliefs.short[k]) + max(chance * cost - paid, 0.0)
+    for k in range(len(problem.costs)):
+        cost, good = float(problem.costs[k]) / unit, float(beliefs.feasible[k])
+        beliefs.price[k] = float(beliefs.short[k]) + max(chance * cost - paid, 0.0)
         chance += unsettled * good
         paid += unsettled * good * cost
         unsettled *= 1.0 - good
-    # Passing over the last arm of a fixed threshold leaves nothing that is good enough: that counts as one unit.
-    after = float(problem.costs[-1]) / unit + (0.0 if math.isnan(problem.mu0) else 1.0)
-    for k in range(arms - 1, -1, -1):
-        cost, good = float(problem.costs[k]) / unit, float(feasible[k])
-        saving[k] = max(after - cost, 0.0)
-        after = good * cost + (1.0 - good) * after
 
 
 @inline
@@ -329,21 +339,39 @@ def believe(problem: Problem, state: State) -> tuple[Beliefs, int]:
 
 
 @inline
+def stay(problem: Problem, state: State, beliefs: Beliefs) -> tuple[int, int]:
+    """Fill in what says which arm leads, of dearer arms no more than that; answers with the leader, and with the arm
+    that may raise the threshold most (-1: none)."""
+    estimate(problem, state, beliefs)
+    top, star = compare(problem, beliefs)
+    save(problem, beliefs, unit_of(problem, beliefs))
+    for k in range(len(problem.costs)):
+        fall_short(problem, beliefs, k, star)
+        if k == top or beliefs.short[k] <= beliefs.feasible[k] * beliefs.saving[k]:
+            return k, star
+    return -1, star
+
+
+@inline
 def lead(problem: Problem, state: State, beliefs: Beliefs) -> int:
     """Fill in the beliefs; answers with the leader."""
-    estimate(problem, state, beliefs)
-    top, _ = compare(problem, beliefs)
+    leader, star = stay(problem, state, beliefs)
+    for k in range(leader + 1, len(problem.costs)):
+        fall_short(problem, beliefs, k, star)
     appraise(problem, beliefs, unit_of(problem, beliefs))
-    for k in range(len(problem.costs)):
-        if k == top or beliefs.short[k] <= beliefs.feasible[k] * beliefs.saving[k]:
-            return k
-    return -1
+    largest(beliefs.likely, len(problem.costs), beliefs.rivals)
+    return leader
 
 
 def in_lists(arms: int) -> Beliefs:
     """Beliefs to be filled in by code that is not compiled: places of arrays take it several times as long."""
     rows = [[0.0] * size for size in [arms + 1] * 4 + [arms] * 6]
     return Beliefs(*rows, *[[0] * min(arms, RIVALS) for _ in range(2)])  # type: ignore[arg-type]
+
+
+def sums_of(pulls: Sequence[int], totals: Sequence[float], squares: Sequence[float]) -> State:
+    """Sums of rewards within [0, 1], for `opinion`, as lists: see `in_lists`."""
+    return State(list(pulls), list(totals), list(squares), [], [])  # type: ignore[arg-type]
 
 
 def best_found(problem: Problem, state: State, t: int) -> int:
@@ -385,7 +413,7 @@ def opinion(problem: Problem, state: State, t: int, certified: int = -1) -> Opin
     arms = len(problem.costs)
     first, last = opponents(problem)
     beliefs = in_lists(arms)
-    leader = lead(problem, state, beliefs)
+    leader, _ = stay(problem, state, beliefs)
     none = leader < 0 and certified < 0
     leader = certified if certified >= 0 else best_found(problem, state, t) if none else leader
     doubt = sum(beliefs.feasible[i] for i in range(arms) if none or problem.costs[i] < problem.costs[leader])

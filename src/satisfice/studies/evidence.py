@@ -20,10 +20,8 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from satisfice import between, proofs
+from satisfice.cases import listed_case
 from satisfice.statistics import interval, share_of
 from satisfice.studies.counts import UNIT, UNITS
 from satisfice.studies.facts import CERTIFIED, NONE, REFUTED, Fact, read_facts
@@ -31,8 +29,6 @@ from satisfice.studies.machine import Machine
 
 # Whoever looks again and again finds most arms as they were.
 _interval = lru_cache(maxsize=4096)(between.interval)
-
-Floats = NDArray[np.float64]
 
 
 class Sums(NamedTuple):
@@ -61,11 +57,13 @@ class Evidence:
         self.order = machine.judged
         self.rank = {i: k for k, i in enumerate(self.order)}
         arms = [machine.arms[i] for i in self.order]
-        self.costs = np.sort([machine.price(i) for i in self.order]) if machine.resting else machine.problem.costs
+        # Lists, for what is asked of one arm: places of arrays take longer one by one.
+        self.costs: list[float] = (
+            sorted(machine.price(i) for i in self.order) if machine.resting else machine.problem.costs.tolist()
+        )
         births = [machine.born(i) for i in self.order]
         levels = {born: self._level(born) for born in set(births)}
-        self.levels = np.array([levels[born] for born in births])
-        # Numbers of Python's own, for what is asked of one arm: those of arrays take longer one by one.
+        self.levels = [levels[born] for born in births]
         self.pending = [max(arm.outstanding, 0) for arm in arms]
         self._all = Sums(
             [arm.counted for arm in arms],
@@ -77,18 +75,15 @@ class Evidence:
             [arm.sure_total / UNIT for arm in arms],
             [arm.sure_squares / UNITS for arm in arms],
         )
-        waiting = any(self.pending)
-        self.cases = [self._case(self._all, np.array(self.pending) if waiting else None)]
+        self.cases = [self._case(self._all, self.pending)]
         # What is too old to be waited for is open before the frontier, too.
-        if waiting or machine.frontier.last < machine.whole.decisions:
-            self.cases.insert(0, self._case(self._sure, None))
+        if any(self.pending) or machine.frontier.last < machine.whole.decisions:
+            self.cases.insert(0, self._case(self._sure, [0] * len(arms)))
 
-    def _case(self, sums: Sums, pending: NDArray[np.int64] | None) -> proofs.Case:
+    def _case(self, sums: Sums, pending: list[int]) -> proofs.Case:
         setting = self.machine.config.scaled_setting
         reference = -1 if setting.reference is None else len(self.costs) - 1
-        terms = 1.0 - setting.alpha, reference, setting.mu0, 0.0
-        pulls, totals, squares = map(np.array, sums)
-        return proofs.make_case(self.costs, pulls, totals, *terms, pending, squares)
+        return listed_case(self.costs, *sums, pending, (1.0 - setting.alpha, reference, setting.mu0))
 
     def _level(self, born: int) -> float:
         """The nats that a comparison needs of an arm that was born then with one that came before it."""
@@ -163,7 +158,7 @@ class Evidence:
             return False
         return any(proofs.against(case, i, j) >= proofs.needed(self.levels, i, j) for case in self.cases)
 
-    def risk(self, k: int, out: NDArray[np.bool_]) -> float:
+    def risk(self, k: int, out: list[bool]) -> float:
         """The error that must be allowed to call arm `k` certified (-1: to say that no arm is good enough)."""
         return min(proofs.risk(case, self.levels, self.delta, k, out) for case in self.cases)
 
@@ -182,7 +177,7 @@ def judge(machine: Machine, at: float, data: Evidence | None = None) -> list[Fac
         facts = [fact for fact in before if fact.kind == REFUTED and data.stands(fact)]
     facts = list(facts)
     known = {fact.arm for fact in facts if fact.kind == REFUTED}
-    out = np.array([i in known for i in order])
+    out = [i in known for i in order]
 
     def add(kind: str, k: int, by: int = -1) -> None:
         new = Fact(kind, order[k], by, machine.rewards, at)
@@ -204,7 +199,7 @@ def judge(machine: Machine, at: float, data: Evidence | None = None) -> list[Fac
         facts = [fact for fact in facts if fact.kind != CERTIFIED or _cheapest(data, fact.arm, gone)]
     if any(fact.kind != REFUTED for fact in facts):
         return facts
-    if out.all():
+    if all(out):
         add(NONE, max(range(len(order)), key=lambda k: _mean(machine, order[k])))
         return facts
     if found < 0 and news:  # what the later ones refute, the first had not known of

@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from satisfice.policies.contract import Policy, Problem, make_problem, new_state
+from satisfice.policies.contract import Problem, make_problem
 from satisfice.settings import Setting
 from satisfice.studies.counts import UNIT
 from satisfice.studies.evidence import Evidence, judge
@@ -231,7 +231,7 @@ def make_verdict(machine: Machine, at: float, data: Evidence | None = None) -> V
     out = {fact.arm for fact in facts if fact.kind == REFUTED}
     sure = _sure(machine, data, leader, out, state)
     threshold = config.unscale(machine.threshold())
-    belief, none = _belief(machine, leader) if state in ("exploring", "settled") else (None, None)
+    belief, none = _belief(machine, data, leader) if state in ("exploring", "settled") else (None, None)
     return Verdict(
         state=state,
         leader=names[leader],
@@ -291,40 +291,36 @@ def _sure(machine: Machine, data: Evidence, leader: int, out: set[int], state: s
     place = -1 if state == "none" else data.rank.get(leader, -1)
     if place < 0 and state != "none":
         return 0.0
-    risk = data.risk(place, np.array([i in out for i in data.order]))
+    risk = data.risk(place, [i in out for i in data.order])
     # What was proved stays proved while no reward is replaced, though the evidence may look weaker for a while.
     return 1.0 - (min(risk, data.delta) if state in ("certified", "none") else risk)
 
 
 @lru_cache(maxsize=64)
-def _asked_of_glr(
-    confidence: float, setting: Setting, costs: tuple[float, ...], horizon: int | None
-) -> tuple[Policy, Problem]:
-    """The GLR policy, and the problem as it sees it, of a study on these terms."""
+def _asked_of_glr(confidence: float, setting: Setting, costs: tuple[float, ...], horizon: int | None) -> Problem:
+    """The problem as the GLR policy sees it, of a study on these terms."""
     from satisfice.policies.glr import GLR
 
     policy = GLR(delta=min(max(1.0 - confidence, 1e-12), 1.0 - 1e-12))
-    return policy, make_problem(policy, setting, np.array(costs), np.arange(len(costs)), horizon, bounded=True)
+    problem = make_problem(policy, setting, np.array(costs), np.arange(len(costs)), horizon, bounded=True)
+    return problem._replace(costs=problem.costs.tolist())  # for code that is not compiled
 
 
-def _belief(machine: Machine, leader: int) -> tuple[float | None, float | None]:
+def _belief(machine: Machine, data: Evidence, leader: int) -> tuple[float | None, float | None]:
     """What the GLR policy would believe on these sums, whichever policy made them: that the leader is the right arm, or
     that there is none."""
-    from satisfice.policies.beliefs import opinion
+    from satisfice.policies.beliefs import opinion, sums_of
 
-    order = machine.judged
+    order = data.order
     if not machine.rewards or len(order) > BELIEVABLE:
         return None, None
     config, arms = machine.config, [machine.arms[i] for i in order]
-    costs = np.sort([machine.price(i) for i in order]) if machine.resting else machine.problem.costs
-    policy, problem = _asked_of_glr(config.confidence, config.scaled_setting, tuple(costs.tolist()), config.horizon)
+    problem = _asked_of_glr(config.confidence, config.scaled_setting, tuple(data.costs), config.horizon)
     pulls, totals = [arm.seen for arm in arms], [arm.seen_total / UNIT for arm in arms]
     if machine.borrows and order == machine.order:
         pulls, totals = machine.sums()
-    state = new_state(policy, len(order))
-    state.pulls[:], state.totals[:] = pulls, totals
-    state.squares[:] = [arm.squares_of(n, total) for arm, n, total in zip(arms, pulls, totals, strict=True)]
-    found = opinion(problem, state, machine.rewards)
+    squares = [arm.squares_of(n, total) for arm, n, total in zip(arms, pulls, totals, strict=True)]
+    found = opinion(problem, sums_of(pulls, totals, squares), machine.rewards)
     if found.none:
         return None, found.belief
     return found.belief if order[found.arm] == leader else None, None
