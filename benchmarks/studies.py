@@ -78,8 +78,9 @@ class Report:
         print(f"{what:<74} {value:12.2f}  {wanted}: {'met' if met else 'MISSED'}", flush=True)
 
 
-def study(storage: str | None, policy: str = "glr") -> Study:
-    return create_study(uuid.uuid4().hex, ARMS, sf.BestReward(0.1), policy, storage, 5_000_000, seed=1)
+def study(storage: str | None, policy: str = "glr", arms: int = len(ARMS)) -> Study:
+    some = dict(list(ARMS.items())[:: len(ARMS) // arms])
+    return create_study(uuid.uuid4().hex, some, sf.BestReward(0.1), policy, storage, 5_000_000, seed=1)
 
 
 def compile_for(live: Study) -> None:
@@ -282,11 +283,17 @@ class Work(NamedTuple):
 
 
 def processes(
-    url: str, writers: int, seconds: float, readers: int = 0, server: int | None = None, burn: float | None = None
+    url: str,
+    writers: int,
+    seconds: float,
+    readers: int = 0,
+    server: int | None = None,
+    burn: float | None = None,
+    arms: int = len(ARMS),
 ) -> Work:
     """What so many processes do to one study. `server` is the process of a PostgreSQL server; with `burn`, readers do
     not read but compute for so many seconds instead."""
-    live = study(url)
+    live = study(url, arms=arms)
     pairs(live, 50)
     here = str(Path(__file__).parent)
     kinds = ["write"] * writers + ["read" if burn is None else "burn"] * readers
@@ -387,14 +394,17 @@ def many_processes(report: Report, kind: str, url: str, server: int | None, quic
     report.goal(f"{kind}: longest wait of 8 processes, seconds", max(work.wait for work in eight), most=1.0)
 
 
-def readers(report: Report, kind: str, url: str, server: int | None, quick: bool) -> None:
-    """Eight dashboards that look every 100 ms, beside eight writers; and, since what they compute is missing elsewhere
-    where cores are few, eight processes that compute as much and leave the database alone."""
+def readers(report: Report, kind: str, url: str, server: int | None, arms: int, quick: bool) -> None:
+    """Eight dashboards that look at so many arms every 100 ms, beside eight writers; and, since what they compute is
+    missing elsewhere where cores are few, eight processes that compute as much and leave the database alone."""
     seconds, count = (2.0, 3) if quick else (4.0, 7)
     turn = []
     for _ in range(count):
-        alone, watched = processes(url, 8, seconds, 0, server), processes(url, 8, seconds, 8, server)
-        turn.append((alone, watched, processes(url, 8, seconds, 8, server, watched.reading / max(watched.looks, 1))))
+        alone = processes(url, 8, seconds, 0, server, arms=arms)
+        watched = processes(url, 8, seconds, 8, server, arms=arms)
+        burn = watched.reading / max(watched.looks, 1)
+        turn.append((alone, watched, processes(url, 8, seconds, 8, server, burn, arms)))
+    kind = f"{kind}, {arms} arms"
     names = ("8 writers", "8 writers and 8 readers", "8 writers and 8 that compute as much")
     for place, name in enumerate(names):
         report.note(f"{kind}: cores busy, {name}", sum(works[place].cores(seconds) for works in turn) / count)
@@ -557,7 +567,8 @@ def main() -> None:
                 if "processes" in parts:
                     many_processes(report, kind, safe[kind], pid[kind], args.quick)
                 if "readers" in parts:
-                    readers(report, kind, safe[kind], pid[kind], args.quick)
+                    for arms in (5, len(ARMS)):
+                        readers(report, kind, safe[kind], pid[kind], arms, args.quick)
                 if "elsewhere" in parts and kind == "PostgreSQL":
                     long_transaction(report, kind, safe[kind], 2.0 if args.quick else 4.0, 2.0 if args.quick else 60.0)
                 if "many" in parts:
