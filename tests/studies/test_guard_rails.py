@@ -14,6 +14,7 @@ import pytest
 import satisfice as sf
 from satisfice.errors import InvalidStudy, StudyExists
 from satisfice.studies import Storage, create_study, load_study
+from satisfice.studies.copying import _left
 
 ARMS = {"small": 1.0, "mid": 3.0, "large": 9.0}
 MEANS = {"small": 0.6, "mid": 0.85, "large": 0.9}
@@ -288,6 +289,32 @@ def test_a_copy_goes_its_own_way(reopen: Callable[[], Storage]) -> None:
         sound(other)
     with pytest.raises(StudyExists):
         study.copy("t")
+
+
+def test_a_copy_is_there_whole_or_not_at_all(
+    reopen: Callable[[], Storage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever is killed while it is made leaves no study of its name behind, empty or in part."""
+    study = create_study("s", ARMS, SETTING, storage=reopen(), seed=1)
+    for _ in range(5):
+        study.tell(study.ask().id, 1.0)
+    study.ask()
+    seen = []
+
+    def look(*args: object) -> object:
+        seen.append(reopen().names())
+        if len(seen) == 1:
+            raise KeyboardInterrupt
+        return _left(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("satisfice.studies.copying._left", look)
+    with pytest.raises(KeyboardInterrupt):
+        study.copy("t")
+    assert reopen().names() == ["s"]
+    copy = study.copy("t")
+    assert seen == [["s"], ["s"]] and reopen().names() == ["s", "t"]
+    assert sum(arm.pulls for arm in copy.status().arms) == 5
+    sound(copy)
 
 
 def test_an_archive_keeps_the_groups_and_the_costs(reopen: Callable[[], Storage], tmp_path: Path) -> None:

@@ -27,28 +27,19 @@ def copy_study(ledger: Ledger, name: str, learned: bool) -> Ledger:
         if not learned:
             arms = tuple((machine.arms[i].name, machine.arms[i].cost) for i in machine.active)
             return ledger.storage.create(dataclasses.replace(config, arms=arms))
-        made = ledger.storage.create(config)
-        try:
-            _copy(view, made)
-        except BaseException:
-            ledger.storage.delete(config.name)
-            raise
-        return made
+        return ledger.storage.create(config, lambda tx: _copy(view, tx))
 
     return ledger.look(work)
 
 
-def _copy(view: View, made: Ledger) -> None:
-    def work(tx: Transaction) -> None:
-        for event in view.events():
-            tx.add_event(event)
-        tx.keep(view.series())
-        chains = view.chains()
-        while part := list(islice(chains, CHUNK)):
-            tx.add_decisions([asked for asked, _ in part])
-            tx.add_entries([entry for asked, entries in part for entry in entries or [_left(asked, view.now)]])
-
-    made.run(work)
+def _copy(view: View, tx: Transaction) -> None:
+    for event in view.events():
+        tx.add_event(event)
+    tx.keep(view.series())
+    chains = view.chains()
+    while part := list(islice(chains, CHUNK)):
+        tx.add_decisions([asked for asked, _ in part])
+        tx.add_entries([entry for asked, entries in part for entry in entries or [_left(asked, view.now)]])
 
 
 def _left(asked: Asked, now: float) -> Entry:

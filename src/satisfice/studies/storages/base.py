@@ -223,8 +223,8 @@ class Storage(ABC):
     """Where studies live. Names of studies are unique within a storage."""
 
     @abstractmethod
-    def create(self, config: Config) -> Ledger:
-        """A new study. Raises `StudyExists`."""
+    def create(self, config: Config, fill: Callable[[Transaction], None] | None = None) -> Ledger:
+        """A new study, and in the same transaction what `fill` writes into it. Raises `StudyExists`."""
 
     @abstractmethod
     def open(self, name: str) -> Ledger:

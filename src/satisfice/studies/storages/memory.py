@@ -445,12 +445,19 @@ class MemoryStorage(Storage):
         """In a process that was forked: nobody else is at work here."""
         self._lock = threading.Lock()
 
-    def create(self, config: Config) -> MemoryLedger:
-        with self._lock:
-            if config.name in self._ledgers:
-                raise StudyExists(f"there is already a study {config.name!r}", hint=Hint.LOAD)
-            self._made += 1
-            return self._ledgers.setdefault(config.name, MemoryLedger(config, self, self._made))
+    def create(self, config: Config, fill: Callable[[Transaction], None] | None = None) -> MemoryLedger:
+        filled: MemoryLedger | None = None
+        while True:
+            with self._lock:
+                if config.name in self._ledgers:
+                    raise StudyExists(f"there is already a study {config.name!r}", hint=Hint.LOAD)
+                if fill is None or filled is not None:
+                    made = filled or MemoryLedger(config, self, 0)
+                    self._made += 1
+                    made.study = self._made
+                    return self._ledgers.setdefault(config.name, made)
+            filled = MemoryLedger(config, self, 0)
+            filled.run(fill)
 
     def open(self, name: str) -> MemoryLedger:
         if name not in self._ledgers:

@@ -16,13 +16,14 @@ from typing import Any, cast
 from satisfice.errors import Hint, InvalidPolicy, SatisficeError, StorageError, StudyExists, UnknownStudy
 from satisfice.studies.config import Config, check_text
 from satisfice.studies.folding import advance
+from satisfice.studies.machine import Machine
 from satisfice.studies.records import Decision, Outcome
 from satisfice.studies.storages import statements as say
 from satisfice.studies.storages.base import Ledger, Storage, T, Transaction, View
-from satisfice.studies.storages.books import LONG, Behind, Books, Diverged
-from satisfice.studies.storages.database import make_database, unknown
+from satisfice.studies.storages.books import LONG, Behind, Books, Diverged, Seen
+from satisfice.studies.storages.database import FORK_LOCK, make_database
 from satisfice.studies.storages.hub import Hub
-from satisfice.studies.storages.links import Link
+from satisfice.studies.storages.links import Link, make_link
 from satisfice.studies.storages.requests import Request
 from satisfice.studies.storages.statements import Said
 from satisfice.studies.storages.transactions import INNER, SQLTransaction, SQLView
@@ -314,35 +315,45 @@ class SQLStorage(Storage):
     def _say(self, statement: str) -> str:
         return statement if self._database.lite else statement.replace("?", "%s")
 
-    def create(self, config: Config) -> SQLLedger:
+    def create(self, config: Config, fill: Callable[[Transaction], None] | None = None) -> SQLLedger:
         exists = StudyExists(f"there is already a study {config.name!r}", hint=Hint.LOAD)
-        token = secrets.token_hex(8)
         # Over a connection that stays: whoever closes the last one to a SQLite file waits for the disk.
         if self._read(say.STUDY, (config.name,)):
             raise exists
-
-        def work(connection: Any) -> int:
-            connection.execute("BEGIN IMMEDIATE" if self._database.lite else "BEGIN")
-            if connection.execute(self._say(say.STUDY), (config.name,)).fetchone() is not None:
-                raise exists
-            values = (config.name, json.dumps(config.to_dict()), time.time(), token)
-            study = int(connection.execute(self._say(say.ADD_STUDY), values).fetchone()[0])
-            try:
-                connection.execute("COMMIT")
-            except self._database.errors as error:
-                if self._database.lite or not connection.closed:
-                    raise
-                raise unknown(self._database, error) from error
-            return study
-
         try:
-            study = self._database.work(work)
+            # Nobody forks while SQLite has a file open (see `satisfice.studies.storages.hub`).
+            with self._database.guarded(), FORK_LOCK if self._database.lite else contextlib.nullcontext():
+                link = make_link(self._database, write=True)
+                try:
+                    ledger = self._create(link, config, exists, fill)
+                finally:
+                    link.close()
         except StorageError as error:
             if isinstance(error.__cause__, Exception) and self._database.twice(error.__cause__):
                 raise exists from None  # another process was faster
             raise
         self.hub.created = True
-        return self._ledger(study, token, config)
+        return ledger
+
+    def _create(
+        self, link: Link, config: Config, exists: StudyExists, fill: Callable[[Transaction], None] | None
+    ) -> SQLLedger:
+        """The study and what it begins with, in one transaction over a link that is closed after it."""
+        token, now = secrets.token_hex(8), time.time()
+        link.connection.execute("BEGIN IMMEDIATE" if self._database.lite else "BEGIN")
+        if link.read(say.STUDY, (config.name,)):
+            raise exists
+        study = int(link.read(say.ADD_STUDY, (config.name, json.dumps(config.to_dict()), now, token))[0][0])
+        ledger = self._ledger(study, token, config)
+        ledger.closed = True  # until it is there
+        if fill is not None:
+            tx = SQLTransaction(ledger, link, now, True)
+            tx._books = Books(Machine(config), Seen())
+            fill(tx)
+            tx.finish()
+        link.commit()
+        ledger.closed = False
+        return ledger
 
     def _read(self, statement: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         def read(link: Link) -> list[tuple[Any, ...]]:
