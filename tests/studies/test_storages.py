@@ -82,6 +82,10 @@ def test_bad_urls_say_what_is_accepted(tmp_path: Path) -> None:
         get_storage("sqlite://")
     with pytest.raises(StorageError, match=r"full .* or normal"):
         get_storage(f"sqlite:///{tmp_path}/x.db?synchronous=off")
+    for strange in ("timout=5", "mode=ro", "cached_statements=few"):  # nobody would be told that it means nothing
+        with pytest.raises(StorageError, match=strange.split("=")[0]):
+            get_storage(f"sqlite:///{tmp_path}/x.db?{strange}")
+    get_storage(f"sqlite:///{tmp_path}/x.db?check_same_thread=false").close()
     with pytest.raises(StorageError, match=r"No such file|unable to open"):
         get_storage(f"sqlite:///{tmp_path}/missing/x.db")
     with pytest.raises(StorageError, match="postgres"):

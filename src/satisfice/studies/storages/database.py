@@ -38,6 +38,8 @@ IDLE = 5
 PATIENCE = 0.5
 # What is secret of the parameters of a URL.
 SECRETS = r"(?:ssl)?password|passwd|pwd|\w*secret|scram_\w*key"
+# What SQLite's driver takes; the rest of the parameters of a file would be passed over.
+TAKEN = {"cached_statements", "check_same_thread", "detect_types", "isolation_level", "uri"}
 
 T = TypeVar("T")
 
@@ -81,6 +83,11 @@ class Database:
             self.dialect: Any = dialect(paramstyle="qmark" if self.lite else "format", dbapi=dialect.import_dbapi())
         except (ImportError, SQLAlchemyError):
             raise MissingExtra(f"{self.shown!r} needs a driver; pip install 'satisfice[live]'") from None
+        try:
+            self.dialect.create_connect_args(self.url)
+        except (SQLAlchemyError, ValueError) as error:
+            why = hide(str(error)).split("\n", 1)[0]
+            raise StorageError(f"{self.shown!r} is not what its driver takes: {why}") from None
         self.errors: tuple[type[Exception], ...] = (self.dialect.dbapi.Error, SQLAlchemyError, OSError, UnicodeError)
 
     def _timeout(self, text: str) -> float:
@@ -192,6 +199,11 @@ class SQLite(Database):
         if url.database.startswith("file:"):
             self.file = None
             return url
+        strange = sorted(set(url.query) - TAKEN)
+        if strange:
+            raise StorageError(
+                f"{strange[0]}= in {self.shown!r} means nothing there; a SQLite file has timeout= and synchronous="
+            )
         # The same file as long as the process lives, whatever folder it goes to.
         self.named, self.file = url.database, Path(url.database).absolute()
         return url.set(database=str(self.file))
