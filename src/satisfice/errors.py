@@ -166,7 +166,7 @@ class StudyClosed(SatisficeError, RuntimeError):
 
 
 class UnknownDecision(SatisficeError, LookupError):
-    """The study never handed out a decision with this id."""
+    """The study never handed out a decision with this id, or it is in an archive."""
 
 
 class InvalidReward(SatisficeError, ValueError):

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import satisfice as sf
-from satisfice.errors import InvalidStudy, StudyExists
+from satisfice.errors import InvalidStudy, StudyExists, UnknownDecision
 from satisfice.studies import Storage, create_study, load_study
 from satisfice.studies.copying import _left
 
@@ -334,6 +334,11 @@ def test_an_archive_keeps_the_groups_and_the_costs(reopen: Callable[[], Storage]
     assert str(after.arms) == str(before.arms)  # an arm without rewards has the mean nan
     study.tell(study.ask().id, 1.0)
     sound(study)
+    for late in (lambda: study.tell(40, 1.0), lambda: study.tell_many({40: 1.0}), lambda: study.explain(40)):
+        with pytest.raises(UnknownDecision, match="decision 40 .* is in an archive"):
+            late()
+    with pytest.raises(UnknownDecision, match="never handed out a decision 42"):
+        study.tell(42, 1.0)
 
 
 def mean(column: pl.Series) -> float:

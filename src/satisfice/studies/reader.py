@@ -127,7 +127,7 @@ class StudyReader:
         def work(view: View) -> Explanation:
             row = view.find((number,)).get(number)
             if row is None:
-                raise UnknownDecision(f"the study {self.name!r} never handed out a decision {number!r}")
+                raise self._unknown(view, number)
             return explain(view, row)
 
         return self._look(work)
@@ -227,6 +227,15 @@ class StudyReader:
                 f"this object let go of the study {self.name!r} by close(), and load_study opens it again; the study "
                 "itself was not ended: since release 0.2 that is what end() does"
             )
+
+    def _unknown(self, view: View, number: int) -> UnknownDecision:
+        """What to raise for a decision that is not in the log: those in archives are numbered from 1 without a gap."""
+        newest = next(iter(view.newest(limit=1)), None)
+        if number >= 1 and newest is not None and number < newest.id:
+            return UnknownDecision(
+                f"decision {number!r} of the study {self.name!r} is in an archive, and can no longer be told or explained"
+            )
+        return UnknownDecision(f"the study {self.name!r} never handed out a decision {number!r}")
 
     def _now(self, view: View) -> float:
         """The time: the caller's clock, or else the storage's own, or that of the machine."""

@@ -8,7 +8,7 @@ from numbers import Integral
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from satisfice.errors import InvalidReward, InvalidStudy, StorageError, UnknownDecision
+from satisfice.errors import InvalidReward, InvalidStudy, StorageError
 from satisfice.studies.changer import StudyChanger
 from satisfice.studies.config import shown
 from satisfice.studies.given import call_of, cost_of, excluded, reward_of, triples
@@ -252,7 +252,7 @@ class Study(StudyChanger):
         def work(tx: Transaction) -> list[Entry]:
             row = tx.get(number)
             if row is None:
-                raise self._unknown(number)
+                raise self._unknown(tx, number)
             if not moves(row, TOLD, value, paid, correct):
                 return []
             return [row.becomes(TOLD, value, paid, self._now(tx), max(self._last(tx), number))]
@@ -297,7 +297,7 @@ class Study(StudyChanger):
         def work(tx: Transaction) -> list[Entry]:
             row = tx.get(number)
             if row is None:
-                raise self._unknown(number)
+                raise self._unknown(tx, number)
             new = moves(row, Outcome.ABANDONED, None)
             return [row.becomes(Outcome.ABANDONED, None, None, self._now(tx), self._last(tx))] if new else []
 
@@ -382,11 +382,8 @@ class Study(StudyChanger):
         rows = tx.find(wanted)
         for number in wanted:
             if number not in rows:
-                raise self._unknown(number)
+                raise self._unknown(tx, number)
         return rows
-
-    def _unknown(self, number: int) -> UnknownDecision:
-        return UnknownDecision(f"the study {self.name!r} never handed out a decision {number!r}")
 
     def _enter(
         self,

@@ -79,7 +79,7 @@ class Errand:
         for place, number, reward, cost, correct in self._sound:
             row = rows.get(number)
             if row is None:
-                self.told[place] = study._unknown(number)
+                self.told[place] = study._unknown(tx, number)
                 continue
             outcome = Outcome.ABANDONED if reward is None else Outcome.TOLD
             try:
