@@ -6,6 +6,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import polars as pl
@@ -315,6 +316,18 @@ def test_a_copy_is_there_whole_or_not_at_all(
     assert seen == [["s"], ["s"]] and reopen().names() == ["s", "t"]
     assert sum(arm.pulls for arm in copy.status().arms) == 5
     sound(copy)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_many_copies_at_once(kind: str, request: pytest.FixtureRequest) -> None:
+    """More than there are connections to read over: none waits for one that the others have."""
+    url = f"{request.getfixturevalue(f'{kind}_url')}&timeout=2"
+    study = create_study("s", ARMS, SETTING, storage=url, seed=1)
+    study.tell_many({decision.id: 1.0 for decision in study.ask_many(50)})
+    with ThreadPoolExecutor(8) as pool:
+        copies = list(pool.map(lambda number: study.copy(f"t {number}", learned=number % 4 > 0), range(16)))
+    assert {copy.name for copy in copies} == {f"t {number}" for number in range(16)}
+    assert all(sum(arm.pulls for arm in copy.status().arms) in (0, 50) for copy in copies)
 
 
 def test_an_archive_keeps_the_groups_and_the_costs(reopen: Callable[[], Storage], tmp_path: Path) -> None:

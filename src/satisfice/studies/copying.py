@@ -16,20 +16,25 @@ CHUNK = 2_000
 def copy_study(ledger: Ledger, name: str, learned: bool) -> Ledger:
     """A new study in the storage of another, with or without its log."""
     check_text("the name of the study", name)
+    config = dataclasses.replace(ledger.config, name=name.strip())
+    if not learned:
+        arms = ledger.look(_arms)
+        return ledger.storage.create(dataclasses.replace(config, arms=arms))
 
     def work(view: View) -> Ledger:
-        machine = view.machine
-        if learned and machine.archived:
+        if view.machine.archived:
             raise InvalidStudy(
                 f"a part of the log of {ledger.config.name!r} is in an archive; copy it without what was learned"
             )
-        config = dataclasses.replace(ledger.config, name=name.strip())
-        if not learned:
-            arms = tuple((machine.arms[i].name, machine.arms[i].cost) for i in machine.active)
-            return ledger.storage.create(dataclasses.replace(config, arms=arms))
         return ledger.storage.create(config, lambda tx: _copy(view, tx))
 
-    return ledger.look(work)
+    with ledger.storage.copying():
+        return ledger.look(work)
+
+
+def _arms(view: View) -> tuple[tuple[str, float], ...]:
+    machine = view.machine
+    return tuple((machine.arms[i].name, machine.arms[i].cost) for i in machine.active)
 
 
 def _copy(view: View, tx: Transaction) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
 
 from satisfice.studies.config import Config
@@ -225,6 +226,10 @@ class Storage(ABC):
     @abstractmethod
     def create(self, config: Config, fill: Callable[[Transaction], None] | None = None) -> Ledger:
         """A new study, and in the same transaction what `fill` writes into it. Raises `StudyExists`."""
+
+    def copying(self) -> AbstractContextManager[object]:
+        """What to hold while one study is read and another one is filled from it."""
+        return nullcontext()
 
     @abstractmethod
     def open(self, name: str) -> Ledger:

@@ -10,6 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from itertools import chain
 from typing import Any, cast
 
@@ -318,11 +319,11 @@ class SQLStorage(Storage):
     def create(self, config: Config, fill: Callable[[Transaction], None] | None = None) -> SQLLedger:
         exists = StudyExists(f"there is already a study {config.name!r}", hint=Hint.LOAD)
         # Over a connection that stays: whoever closes the last one to a SQLite file waits for the disk.
-        if self._read(say.STUDY, (config.name,)):
+        # Who fills it reads already, and must not wait for a connection that others have who do the same.
+        if fill is None and self._read(say.STUDY, (config.name,)):
             raise exists
         try:
-            # Nobody forks while SQLite has a file open (see `satisfice.studies.storages.hub`).
-            with self._database.guarded(), FORK_LOCK if self._database.lite else contextlib.nullcontext():
+            with self._database.guarded(), self.copying():
                 link = make_link(self._database, write=True)
                 try:
                     ledger = self._create(link, config, exists, fill)
@@ -334,6 +335,11 @@ class SQLStorage(Storage):
             raise
         self.hub.created = True
         return ledger
+
+    def copying(self) -> AbstractContextManager[object]:
+        # Nobody forks while SQLite has a file open (see `satisfice.studies.storages.hub`). Whoever forks holds the lock
+        # and waits for those who read, so it is taken before one reads.
+        return FORK_LOCK if self._database.lite else contextlib.nullcontext()
 
     def _create(
         self, link: Link, config: Config, exists: StudyExists, fill: Callable[[Transaction], None] | None
