@@ -41,6 +41,8 @@ def kind_of(path: str | Path, accepted: Sequence[str] = ("parquet", "csv", "json
     Traceback (most recent call last):
     satisfice.errors.InvalidData: log.txt: the name must end in .parquet, .pq, .csv, .jsonl, .ndjson or .xlsx
     """
+    if "\0" in str(path):
+        raise InvalidData(f"{str(path)!r} is no name of a file")
     found = KINDS.get(Path(path).suffix.lower())
     if found is None or found not in accepted:
         endings = [ending for ending, kind in KINDS.items() if kind in accepted]

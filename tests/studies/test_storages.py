@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import psycopg
 import pytest
 
 import satisfice as sf
-from satisfice.errors import StorageBusy, StorageError
+from satisfice.errors import InvalidData, StorageBusy, StorageError
 from satisfice.problem import FixedThreshold
 from satisfice.studies import create_study, get_storage, list_studies, load_study
 from satisfice.studies.storages import Storage
@@ -90,6 +91,23 @@ def test_bad_urls_say_what_is_accepted(tmp_path: Path) -> None:
         get_storage(f"sqlite:///{tmp_path}/missing/x.db")
     with pytest.raises(StorageError, match="postgres"):
         get_storage(f"postgresql://nobody@/nothing?host={tmp_path}")
+
+
+def test_names_that_no_file_can_have(tmp_path: Path) -> None:
+    study = create_study("s", {"a": 1.0}, sf.FixedThreshold(0.5), "ft-ucb")
+    for write in (study.export, lambda path: study.archive(1.0, path)):
+        with pytest.raises(InvalidData, match="is no name of a file"):
+            write(tmp_path / "\0.parquet")
+
+
+def test_closing_leaves_no_file_open(sqlite_url: str) -> None:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        study = create_study("s", {"a": 1.0}, sf.FixedThreshold(0.5), "ft-ucb", sqlite_url)
+        study.tell(study.ask().id, 1.0)
+        study.copy("t").close()
+        study.close()
+    assert not [str(warning.message) for warning in said if warning.category is ResourceWarning]
 
 
 def test_a_file_that_is_no_database(tmp_path: Path) -> None:

@@ -129,6 +129,12 @@ class SQLiteLink(Link):
     def usable(self) -> bool:
         return not self.closed and self._which == self.database.identity
 
+    def __del__(self) -> None:
+        # Not when it hangs up: its thread may wait in line just then.
+        queue: FileIO | None = getattr(self, "_queue", None)
+        if queue is not None:
+            queue.close()
+
     def line_up(self) -> None:
         if self._queue is not None:
             fcntl.flock(self._queue, fcntl.LOCK_EX)
