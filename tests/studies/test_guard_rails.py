@@ -292,9 +292,7 @@ def test_a_copy_goes_its_own_way(reopen: Callable[[], Storage]) -> None:
         study.copy("t")
 
 
-def test_a_copy_is_there_whole_or_not_at_all(
-    reopen: Callable[[], Storage], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_copy_is_there_whole_or_not_at_all(reopen: Callable[[], Storage], monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever is killed while it is made leaves no study of its name behind, empty or in part."""
     study = create_study("s", ARMS, SETTING, storage=reopen(), seed=1)
     for _ in range(5):
@@ -348,7 +346,7 @@ def test_an_archive_keeps_the_groups_and_the_costs(reopen: Callable[[], Storage]
     study.tell(study.ask().id, 1.0)
     sound(study)
     for late in (lambda: study.tell(40, 1.0), lambda: study.tell_many({40: 1.0}), lambda: study.explain(40)):
-        with pytest.raises(UnknownDecision, match="decision 40 .* is in an archive"):
+        with pytest.raises(UnknownDecision, match=r"decision 40 .* is in an archive"):
             late()
     with pytest.raises(UnknownDecision, match="never handed out a decision 42"):
         study.tell(42, 1.0)

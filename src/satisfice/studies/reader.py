@@ -233,7 +233,7 @@ class StudyReader:
         newest = next(iter(view.newest(limit=1)), None)
         if number >= 1 and newest is not None and number < newest.id:
             return UnknownDecision(
-                f"decision {number!r} of the study {self.name!r} is in an archive, and can no longer be told or explained"
+                f"decision {number!r} of the study {self.name!r} is in an archive; it is no longer told or explained"
             )
         return UnknownDecision(f"the study {self.name!r} never handed out a decision {number!r}")
 
