@@ -15,7 +15,7 @@ import pytest
 import satisfice as sf
 from satisfice.errors import InvalidStudy, StudyExists, UnknownDecision
 from satisfice.studies import Storage, create_study, load_study
-from satisfice.studies.copying import _left
+from satisfice.studies.copying import _copy, _left
 
 ARMS = {"small": 1.0, "mid": 3.0, "large": 9.0}
 MEANS = {"small": 0.6, "mid": 0.85, "large": 0.9}
@@ -317,8 +317,17 @@ def test_a_copy_is_there_whole_or_not_at_all(reopen: Callable[[], Storage], monk
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_many_copies_at_once(kind: str, request: pytest.FixtureRequest) -> None:
-    """More than there are connections to read over: none waits for one that the others have."""
+def test_many_copies_at_once(kind: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than there are connections to read over: none waits for one that the others have, nor does who looks."""
+    under_way, most = [], []
+
+    def count(*args: object) -> None:
+        under_way.append(args)
+        most.append(len(under_way))
+        _copy(*args)  # type: ignore[arg-type]
+        under_way.pop()
+
+    monkeypatch.setattr("satisfice.studies.copying._copy", count)
     url = f"{request.getfixturevalue(f'{kind}_url')}&timeout=2"
     study = create_study("s", ARMS, SETTING, storage=url, seed=1)
     study.tell_many({decision.id: 1.0 for decision in study.ask_many(50)})
@@ -326,6 +335,7 @@ def test_many_copies_at_once(kind: str, request: pytest.FixtureRequest) -> None:
         copies = list(pool.map(lambda number: study.copy(f"t {number}", learned=number % 4 > 0), range(16)))
     assert {copy.name for copy in copies} == {f"t {number}" for number in range(16)}
     assert all(sum(arm.pulls for arm in copy.status().arms) in (0, 50) for copy in copies)
+    assert most == [1] * 12
 
 
 def test_an_archive_keeps_the_groups_and_the_costs(reopen: Callable[[], Storage], tmp_path: Path) -> None:

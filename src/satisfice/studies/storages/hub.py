@@ -274,6 +274,7 @@ class Hub:
         self._writers = [Writer(self) for _ in range(1 if self.database.lite else WRITERS)]
         self._readers = [Reader() for _ in range(READERS)]
         self.kept = Shelf()
+        self.copying = threading.Lock()  # one copy at a time leaves connections for all others who read
 
     @property
     def _users(self) -> list[Writer | Reader]:

@@ -323,7 +323,8 @@ class SQLStorage(Storage):
         if fill is None and self._read(say.STUDY, (config.name,)):
             raise exists
         try:
-            with self._database.guarded(), self.copying():
+            # Nobody forks while SQLite has a file open.
+            with self._database.guarded(), FORK_LOCK if self._database.lite else contextlib.nullcontext():
                 link = make_link(self._database, write=True)
                 try:
                     ledger = self._create(link, config, exists, fill)
@@ -339,7 +340,7 @@ class SQLStorage(Storage):
     def copying(self) -> AbstractContextManager[object]:
         # Nobody forks while SQLite has a file open (see `satisfice.studies.storages.hub`). Whoever forks holds the lock
         # and waits for those who read, so it is taken before one reads.
-        return FORK_LOCK if self._database.lite else contextlib.nullcontext()
+        return FORK_LOCK if self._database.lite else self.hub.copying
 
     def _create(
         self, link: Link, config: Config, exists: StudyExists, fill: Callable[[Transaction], None] | None
