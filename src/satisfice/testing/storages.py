@@ -13,9 +13,12 @@ from satisfice.errors import InvalidStudy, SatisficeError, StudyExists, UnknownS
 from satisfice.problem import BestReward, FixedThreshold, ReferenceArm
 from satisfice.studies import create_study, load_study
 from satisfice.studies.config import make_config
+from satisfice.studies.storages.base import Transaction
 from satisfice.testing.deeds import (
+    agrees,
     ask,
     books,
+    hand_out,
     make_study,
     rows,
     tell,
@@ -60,6 +63,26 @@ class StorageTests(LedgerTests):
         assert reopen().names() == ["b", "a", "c d"]
         with pytest.raises(UnknownStudy, match=r"no study 'x'.*b, a, c d"):
             reopen().open("x")
+
+    def test_a_study_is_made_with_what_is_in_it_or_not_at_all(self, reopen: Reopen) -> None:
+        """Nobody else sees it empty, and an error leaves no study of its name."""
+        storage, seen = reopen(), []
+
+        def fail(tx: Transaction) -> None:
+            hand_out(tx)
+            raise RuntimeError("not made")
+
+        def fill(tx: Transaction) -> None:
+            seen.append(reopen().names())
+            hand_out(tx)
+
+        with pytest.raises(RuntimeError, match="not made"):
+            storage.create(terms("a"), fail)
+        assert reopen().names() == []
+        made = storage.create(terms("a"), fill)
+        assert seen == [[]]
+        assert len(rows(made)) == len(rows(reopen().open("a"))) == 1
+        assert agrees(reopen().open("a"))
 
     def test_terms_come_back_as_they_were(self, reopen: Reopen) -> None:
         for i, setting in enumerate((BestReward(0.25), ReferenceArm("b", 0.1), FixedThreshold(0.5))):
