@@ -102,7 +102,7 @@ def test_what_it_refuses() -> None:
     with pytest.raises(InvalidInstance, match="two arms"):
         bayes([1, 2, 3], sf.BestReward(0.1), 5)
     for horizon in (0, 301, 2.5):
-        with pytest.raises(InvalidRun, match="whole number|from 1 to 300"):
+        with pytest.raises(InvalidRun, match=r"whole number|from 1 to 300"):
             bayes([1, 2], sf.BestReward(0.1), horizon)  # type: ignore[arg-type]
     for horizon in (None, "5", math.nan, math.inf):
         with pytest.raises(InvalidRun, match="whole number"):
