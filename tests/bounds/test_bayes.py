@@ -104,9 +104,9 @@ def test_what_it_refuses() -> None:
     for horizon in (0, 301, 2.5):
         with pytest.raises(InvalidRun, match=r"whole number|from 1 to 300"):
             bayes([1, 2], sf.BestReward(0.1), horizon)  # type: ignore[arg-type]
-    for horizon in (None, "5", math.nan, math.inf):
+    for wrong in (None, "5", math.nan, math.inf):
         with pytest.raises(InvalidRun, match="whole number"):
-            bayes([1, 2], sf.BestReward(0.1), horizon)  # type: ignore[arg-type]
+            bayes([1, 2], sf.BestReward(0.1), wrong)  # type: ignore[arg-type]
     with pytest.raises(InvalidInstance, match="finite"):
         bayes(["cheap", "dear"], sf.BestReward(0.1), 5)
     with pytest.raises(InvalidSetting, match="fixed threshold"):
