@@ -116,6 +116,8 @@ def test_no_bernoulli_mean_rises_above_one() -> None:
 def test_what_it_refuses() -> None:
     with pytest.raises(NoFeasibleArm):
         regret(sf.Instance([1, 2], [0.1, 0.2]), sf.FixedThreshold(0.5))
+    with pytest.raises(InvalidInstance, match="changes"):
+        regret(sf.Instance([1, 2], [0.1, 0.2]).changing([(10, [0.2, 0.1])]), sf.BestReward(0.1))
     for sigma in ("wide", 0, 1e-200, 1e200):
         with pytest.raises(InvalidInstance, match="sigma"):
             regret(sf.Instance([1, 2], [0.1, 0.2]), sf.BestReward(0.1), "gaussian", sigma)  # type: ignore[arg-type]

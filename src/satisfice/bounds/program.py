@@ -83,6 +83,7 @@ def regret(
     >>> round(regret(load_instance("movielens"), BestReward(alpha=0.1)).regret)
     2780
     """
+    instance = instance.steady()
     kind, spread = known_family(instance, family, sigma)
     gaps = setting.cost_gaps(instance) + setting.quality_gaps(instance)
     truth = _Truth(instance.means, kind, spread)
