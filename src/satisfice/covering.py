@@ -53,7 +53,7 @@ def cover(prices: Floats, needs: Floats) -> Floats:
         table[k, rows + arms] = 1.0
         basis[k] = rows + k
     for _ in range(STEPS):
-        least = 1.0
+        least = 0.0
         for c in range(rows + arms + 1):
             least = max(least, abs(table[arms, c]))
         least *= -1e-12
@@ -79,6 +79,14 @@ def cover(prices: Floats, needs: Floats) -> Floats:
     answer = np.zeros(arms)
     for k in range(arms):
         answer[k] = table[arms, rows + k] / prices[k]
+    for r in range(rows):  # one that takes so little, compared with others, that it was lost in rounding
+        met, best = 0.0, 0
+        for k in range(arms):
+            met += needs[r, k] * answer[k]
+            if needs[r, k] * prices[best] > needs[r, best] * prices[k]:
+                best = k
+        if met < 1.0 - SOME:
+            answer[best] += (1.0 - met) / needs[r, best]
     return answer
 
 

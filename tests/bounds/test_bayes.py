@@ -1,5 +1,6 @@
 """The Bayes optimum: by hand, against a plain recursion over exact fractions, and against simulated policies."""
 
+import math
 from fractions import Fraction
 from functools import cache
 from math import comb, factorial
@@ -101,8 +102,13 @@ def test_what_it_refuses() -> None:
     with pytest.raises(InvalidInstance, match="two arms"):
         bayes([1, 2, 3], sf.BestReward(0.1), 5)
     for horizon in (0, 301, 2.5):
-        with pytest.raises(InvalidRun, match="from 1 to 300"):
+        with pytest.raises(InvalidRun, match=r"whole number|from 1 to 300"):
             bayes([1, 2], sf.BestReward(0.1), horizon)  # type: ignore[arg-type]
+    for wrong in (None, "5", math.nan, math.inf):
+        with pytest.raises(InvalidRun, match="whole number"):
+            bayes([1, 2], sf.BestReward(0.1), wrong)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInstance, match="finite"):
+        bayes(["cheap", "dear"], sf.BestReward(0.1), 5)
     with pytest.raises(InvalidSetting, match="fixed threshold"):
         bayes([1, 2], sf.FixedThreshold(0.1), 5)
     with pytest.raises(InvalidSetting, match="dearer"):

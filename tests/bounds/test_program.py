@@ -76,9 +76,51 @@ def test_numbers_of_the_page() -> None:
     assert regret(hard, sf.BestReward(0.2)).regret * math.log(200_000) == pytest.approx(7265, abs=1)
 
 
+def test_whatever_the_units_of_costs_and_noise() -> None:
+    """It ends, and the regret is in the unit of the costs where nothing else is lost, and in that of the variance."""
+    means = [0.5, 0.85, 0.9, 0.9]
+    one = regret(sf.Instance([0.1, 0.5, 1, 2], means, reward="gaussian"), sf.BestReward(0.1)).regret
+    for sigma in (1e-50, 1e-7, 1e-3, 1e6, 1e50):
+        other = regret(sf.Instance([0.1, 0.5, 1, 2], means, reward="gaussian", sigma=sigma), sf.BestReward(0.1))
+        assert other.regret == pytest.approx(one * sigma**2, rel=1e-6)
+    dear = [regret(sf.Instance(np.array([1.0, 5, 10, 20]) * c, means), sf.BestReward(0.1)).regret for c in (1e9, 1e60)]
+    assert dear[1] == pytest.approx(dear[0] * 1e51, rel=1e-6)
+    tiny = [
+        regret(sf.Instance(np.array([1.0, 5, 10, 20]) * c, means), sf.BestReward(0.1)).regret for c in (1e-9, 1e-60)
+    ]
+    assert tiny[1] == pytest.approx(tiny[0], rel=1e-3)
+
+
+def test_alternatives_that_are_told_by_next_to_nothing() -> None:
+    """Gaussian, s = 1e-6: an arm must have a mean of 2e5 to displace the first, which 2 / (2e5)^2 pulls rule out."""
+    instance = sf.Instance([0, 0, 0], [0.2, 0, 0], reward="gaussian")
+    bound = regret(instance, sf.ReferenceArm(1, 0.999999))
+    assert bound.regret == 0
+    bound = regret(instance.replace(costs=[0, 1, 1]), sf.BestReward(0.999999))
+    assert bound.regret == pytest.approx(2 * 2 / 2e5**2, rel=1e-5)
+    assert regret(sf.Instance([2, 1], [1, 0]), sf.ReferenceArm(0, 0.999999)).regret > 0
+
+
+def test_no_bernoulli_mean_rises_above_one() -> None:
+    """The threshold is 1/2 at most, which the right arm reaches: nothing can displace it, as `lower` says, too."""
+    instance = sf.Instance([0.4, 0.8, 0.2], [1, 0.2, 0.5])
+    assert regret(instance, sf.BestReward(0.5)).regret == summed(instance, sf.BestReward(0.5)) == 0
+    # Three of mean 1, which set the threshold of the cheapest: n_1 kl(1/2, x) + n_3 log(1 / x) >= 1 for all x.
+    bound = regret(sf.Instance([0.1, 0.5, 1.0], [0.5, 1, 1]), sf.ReferenceArm(2))
+    x = np.linspace(0.5, 1, 10_001)[:-1]
+    flips = 0.5 * np.log(0.5 / x) + 0.5 * np.log(0.5 / (1 - x))
+    other = linprog([0.5, 0.5], A_ub=-np.column_stack([flips, -np.log(x)]), b_ub=-np.ones(len(x)))
+    assert bound.regret == pytest.approx(other.fun, rel=1e-4)
+
+
 def test_what_it_refuses() -> None:
     with pytest.raises(NoFeasibleArm):
         regret(sf.Instance([1, 2], [0.1, 0.2]), sf.FixedThreshold(0.5))
+    with pytest.raises(InvalidInstance, match="changes"):
+        regret(sf.Instance([1, 2], [0.1, 0.2]).changing([(10, [0.2, 0.1])]), sf.BestReward(0.1))
+    for sigma in ("wide", 0, 1e-200, 1e200):
+        with pytest.raises(InvalidInstance, match="sigma"):
+            regret(sf.Instance([1, 2], [0.1, 0.2]), sf.BestReward(0.1), "gaussian", sigma)  # type: ignore[arg-type]
     with pytest.raises(InvalidInstance, match="needs a family"):
         regret(
             sf.Instance([1, 2], reward="categorical", values=[0, 0.5, 1], probabilities=[[0.2, 0.3, 0.5]] * 2),

@@ -312,3 +312,11 @@ def test_bounds_grow_with_the_horizon(arms: list[tuple[int, int]], alpha: float)
     for short, long in zip(bounds_of(costs, means, alpha, 100), bounds_of(costs, means, alpha, 10**6), strict=True):
         assert short.cost_regret <= long.cost_regret
         assert short.quality_regret <= long.quality_regret
+
+
+@pytest.mark.parametrize("policy", ["pe", "asymmetric-pe"])
+def test_a_reference_arm_below_its_own_threshold_is_refused_in_a_sentence(policy: str) -> None:
+    """3/4 of a negative mean is above it, and dearer arms, which would do, are never pulled."""
+    instance = sf.Instance([1, 2, 3], [-0.26, 0.4, -0.3], reward="gaussian")
+    with pytest.raises(NoFeasibleArm, match="negative mean"):
+        upper(policy, instance, sf.ReferenceArm(0, 0.25), 1000)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import cast
 
 import numpy as np
+import pytest
 
 import satisfice as sf
+from satisfice.errors import InvalidPolicy
 from satisfice.policies import all_policies
 from satisfice.policies.contract import make_problem, new_state, one_of
 
@@ -52,3 +55,16 @@ def test_a_rule_that_says_it_draws_nothing_draws_nothing() -> None:
             state.pulls[:], state.totals[:], state.squares[:] = pulls, np.array(pulls) / 2, np.array(pulls) / 2
             arm, lease = cls.decide(problem, state, sum(pulls), cast(np.random.Generator, None))
             assert 0 <= arm < 3 and lease > 0
+
+
+def test_a_parameter_that_is_no_number_is_refused_in_a_sentence() -> None:
+    for cls, name in ((sf.GLR, "care"), (sf.GravesLai, "gamma"), (sf.COF, "growth"), (sf.ETCCS, "c")):
+        for wrong in ("a", None, [1.0]):
+            with pytest.raises(InvalidPolicy, match=f"{cls.id}: {name} = .*must be a number"):
+                cls(**{name: wrong})  # type: ignore[arg-type]
+    for growth in (-1.0, math.nan, math.inf):
+        with pytest.raises(InvalidPolicy, match="growth"):
+            sf.COF(growth=growth)
+    for none in (None, 3, object()):
+        with pytest.raises(InvalidPolicy, match="there is no policy"):
+            sf.simulate(sf.Instance([1, 2], [0.5, 0.6]), sf.BestReward(0.1), none, horizon=5)  # type: ignore[arg-type]

@@ -266,3 +266,24 @@ def test_an_interrupt_ends_a_simulation_and_its_workers(workers: int, tmp_path: 
     assert b"Traceback" not in errors
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_rule_that_is_defined_in_a_function_runs_on_processes(compiled: bool) -> None:
+    def always(arm: int) -> type[sf.policies.contract.Policy]:
+        class Always(sf.policies.contract.Policy, register=False):
+            id = "always"
+            settings = (sf.BestReward,)
+            summary = "one arm"
+            needs_horizon = False
+
+            @staticmethod
+            def decide(problem, state, t, rng):  # type: ignore[no-untyped-def]
+                return arm, 1000
+
+        return Always
+
+    instance = sf.Instance([0.1, 0.2], [0.5, 0.6])
+    for arm in (0, 1):
+        done = sf.simulate(instance, sf.BestReward(0.1), always(arm), horizon=100, runs=4, workers=2, compiled=compiled)
+        assert done["always"].pulls.argmax(axis=1).tolist() == [arm] * 4

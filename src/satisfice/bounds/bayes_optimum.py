@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from satisfice.errors import InvalidInstance, InvalidRun, InvalidSetting
+from satisfice.errors import InvalidInstance, InvalidSetting
+from satisfice.limits import whole
 from satisfice.problem import Floats, Setting
 
 MOST = 300  # pulls; the states grow like the fourth power of the horizon
@@ -56,11 +57,13 @@ def bayes(costs: ArrayLike, setting: Setting, horizon: int) -> BayesOptimum:
     >>> round(bayes([0.1, 1.0], BestReward(alpha=0.2), horizon=100).regret, 3)
     3.326
     """
-    price = np.asarray(costs, dtype=np.float64)
+    try:
+        price = np.asarray(costs, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInstance(f"the Bayes optimum is for two arms with finite costs; got {costs!r}") from error
     if price.shape != (2,) or not np.isfinite(price).all():
         raise InvalidInstance(f"the Bayes optimum is for two arms with finite costs; got {price.tolist()}")
-    if int(horizon) != horizon or not 1 <= horizon <= MOST:
-        raise InvalidRun(f"horizon = {horizon}; the Bayes optimum takes a whole number from 1 to {MOST}")
+    horizon = whole("horizon", horizon, 1, MOST)
     cheap, dear = np.argsort(price, kind="stable")
     if setting.fixed:
         raise InvalidSetting("the Bayes optimum serves BestReward and ReferenceArm: no arm may reach a fixed threshold")
@@ -68,8 +71,8 @@ def bayes(costs: ArrayLike, setting: Setting, horizon: int) -> BayesOptimum:
     if arm is not None and arm != dear:
         raise InvalidSetting(f"arm {arm!r} as the reference; it must be the index of the dearer arm, {dear}")
     extra = float(price[dear] - price[cheap])
-    losses = _last_losses(int(horizon), 1 - setting.alpha, extra, arm is None)
-    regret, first = _backwards(losses, int(horizon))
+    losses = _last_losses(horizon, 1 - setting.alpha, extra, arm is None)
+    regret, first = _backwards(losses, horizon)
     return BayesOptimum(regret, int((cheap, dear)[first]))
 
 

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from satisfice.errors import InvalidInstance
 from satisfice.problem import Floats
+from satisfice.words import is_number
 
 Family = Literal["bernoulli", "gaussian"]
 FAMILIES: tuple[Family, ...] = ("bernoulli", "gaussian")
@@ -121,9 +122,11 @@ def check_family(family: str) -> str:
 
 
 def check_sigma(sigma: float) -> float:
-    """The standard deviation, or `InvalidInstance` when it is not above 0."""
-    if not (math.isfinite(sigma) and sigma > 0):
+    """The standard deviation, or `InvalidInstance` when it is not above 0, or its square is no number."""
+    if not (is_number(sigma) and sigma > 0):
         raise InvalidInstance(f"sigma = {sigma}; the standard deviation of a Gaussian reward must be above 0")
+    if not 1e-100 <= sigma <= 1e100:
+        raise InvalidInstance(f"sigma = {sigma}; bounds take a standard deviation within [1e-100, 1e100]")
     return float(sigma)
 
 

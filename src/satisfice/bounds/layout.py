@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from satisfice.errors import NoFeasibleArm
 from satisfice.policies.contract import arrange
 from satisfice.problem import TOLERANCE, Floats, Instance, Setting
 
@@ -31,7 +32,12 @@ def lay_out(instance: Instance, setting: Setting) -> Layout:
     order = [int(i) for i in arrange(instance.costs, setting, instance.names)]
     setting.optimal_arm(instance)  # raises when no arm is feasible
     feasible = setting.feasible(instance)
-    position = next(p for p, i in enumerate(order) if feasible[i])
+    position = next((p for p, i in enumerate(order) if feasible[i]), None)
+    if position is None:
+        raise NoFeasibleArm(
+            f"no arm of {instance.label!r} that is not dearer than the reference arm reaches the threshold "
+            f"{setting.threshold(instance):g}: a share alpha has no meaning for a negative mean"
+        )
     low, high = order[:position], order[position + 1 :]
     reference = reference_arm(instance, setting)
     if reference is None:

@@ -25,6 +25,8 @@ from satisfice.problem import Floats, Instance, Setting
 
 # The answer is at most this far, relatively, from the optimum.
 PRECISION = 1e-7
+# So often it looks for alternatives at most; a few dozen times do, unless rounding is in the way.
+ROUNDS = 1000
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ def regret(
     >>> round(regret(load_instance("movielens"), BestReward(alpha=0.1)).regret)
     2780
     """
+    instance = instance.steady()
     kind, spread = known_family(instance, family, sigma)
     gaps = setting.cost_gaps(instance) + setting.quality_gaps(instance)
     truth = _Truth(instance.means, kind, spread)
@@ -88,11 +91,11 @@ def regret(
     pulls = np.where(free, math.inf, 0.0)
     paid = np.flatnonzero(~free)
     cuts: list[Floats] = []
-    while threats and len(paid):
+    for left in reversed(range(ROUNDS if threats and len(paid) else 0)):
         pulls[paid] = cover(gaps[paid], np.array([cut[paid] for cut in cuts]).reshape(-1, len(paid)))
         found = [cut for cut in (_worst(truth, threat, pulls) for threat in threats) if np.isfinite(cut).all()]
         ruled_out = min((float(cut[paid] @ pulls[paid]) for cut in found), default=1.0)
-        if ruled_out >= 1 - PRECISION:
+        if ruled_out >= 1 - PRECISION or not left:
             pulls[paid] /= min(ruled_out, 1.0)  # so that every alternative is ruled out in full
             break
         cuts += found
@@ -149,10 +152,12 @@ def _threats(
     elif not setting.fixed:
         judges[:] = True
     displacing = float(means[optimal].max()) / keep if keep > 0 else math.inf
-    at_once = judges & (snap(means - displacing) == 0 if math.isfinite(displacing) else False)
+    # No Bernoulli mean is above 1.
+    possible = displacing < math.inf if truth.family == "gaussian" else snap(np.array(displacing - 1.0)) < 0
+    at_once = judges & (snap(means - displacing) == 0 if possible else False)
     free = optimal | at_once
     threats = []
-    if displacing < (1 if truth.family == "bernoulli" else math.inf):
+    if possible:
         threats += [_Threat(int(j), 1.0, (), displacing, displacing) for j in np.flatnonzero(judges & ~free)]
     floor = float(means[judges & free].max(initial=-math.inf))
     for i in np.flatnonzero((instance.costs < price) & ~free):
@@ -170,9 +175,13 @@ def _worst(truth: _Truth, threat: _Threat, pulls: Floats) -> Floats:
     low, high = threat.low, threat.high
     for _ in range(100 if low < high else 0):
         x = 0.5 * (low + high)
+        if not low < x < high:
+            break
         slope = pulls[threat.raised] * threat.scale * max(truth.slope(threat.raised, threat.scale * x), 0.0)
         slope += sum(pulls[j] * min(truth.slope(j, x), 0.0) for j in threat.lowered)
         low, high = (low, x) if slope > 0 else (x, high)
+    if truth.family == "bernoulli" and threat.scale * high >= 1.0:
+        high = low  # an arm that is raised to 1 is ruled out by any pull at all, one just below is not
     means = truth.means.copy()
     means[threat.raised] = max(means[threat.raised], threat.scale * high)
     for j in threat.lowered:

@@ -40,6 +40,7 @@ def get_policy(policy: str | Policy | type[Policy]) -> Policy:
     5
     """
     if isinstance(policy, Policy):
+        policy.check_numbers()
         return policy
     if isinstance(policy, type) and issubclass(policy, Policy):
         return policy()

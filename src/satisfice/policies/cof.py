@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from satisfice.errors import InvalidPolicy
 from satisfice.policies.compiled import uncounted
 from satisfice.policies.contract import SWEEP, Lease, Policy, Problem, State
 from satisfice.policies.index import lower, upper
@@ -53,6 +54,11 @@ class COF(Policy):
     summary = "candidates by cost, each held against the samples of all other arms (our reading)"
     bounded_only = True
     sweeps_first = True
+
+    def __post_init__(self) -> None:
+        self.check_numbers()
+        if not 0 <= self.growth < math.inf:
+            raise InvalidPolicy(f"cof: growth = {self.growth}; it must be a number of at least 0")
 
     def memory(self, arms: int) -> tuple[int, int]:
         # What was declared of every arm.

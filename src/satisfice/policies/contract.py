@@ -136,6 +136,12 @@ class Policy:
         ]
         return f"{self.id}({', '.join(changed)})" if changed else self.id
 
+    def check_numbers(self) -> None:
+        """Raise `InvalidPolicy` where a parameter is no number at all."""
+        for name, value in self.params.items():
+            if not isinstance(value, (int, float, np.number, np.bool_)):
+                raise InvalidPolicy(f"{self.id}: {name} = {value!r}; it must be a number")
+
     @classmethod
     def serves(cls, setting: Setting) -> bool:
         """Whether the policy works in a setting."""

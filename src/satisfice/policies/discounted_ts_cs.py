@@ -46,6 +46,7 @@ class DiscountedTSCS(Policy):
     bounded_only = True
 
     def __post_init__(self) -> None:
+        self.check_numbers()
         if not 0 <= self.discount <= 1:
             raise InvalidPolicy(f"discounted-ts-cs: discount = {self.discount}; it must be within (0, 1], or 0")
 

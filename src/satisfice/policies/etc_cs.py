@@ -44,6 +44,7 @@ class ETCCS(Policy):
     summary = "explore every arm c (T / K)^(2/3) times, then the cheapest arm that may be feasible"
 
     def __post_init__(self) -> None:
+        self.check_numbers()
         if not (np.isfinite(self.c) and self.c > 0):
             raise InvalidPolicy(f"{self.id}: c = {self.c!r}; it must be a number above 0")
 

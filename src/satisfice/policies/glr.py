@@ -99,6 +99,7 @@ class GLR(Policy):
     retired = ("patience", "growth")
 
     def __post_init__(self) -> None:
+        self.check_numbers()
         for name, value, right, accepted in (
             ("delta", self.delta, 0 < self.delta < 1, "an error probability within (0, 1)"),
             ("care", self.care, 0 < self.care < math.inf, "a number above 0"),

@@ -76,6 +76,7 @@ class GravesLai(Policy):
     bounded_only = True
 
     def __post_init__(self) -> None:
+        self.check_numbers()
         if not 0 <= self.gamma < math.inf:
             raise InvalidPolicy(f"graves-lai: gamma = {self.gamma}; it must be a number of at least 0")
 

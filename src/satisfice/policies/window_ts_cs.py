@@ -49,6 +49,7 @@ class WindowTSCS(Policy):
     bounded_only = True
 
     def __post_init__(self) -> None:
+        self.check_numbers()
         if not (1 <= self.window <= 1_000_000 and int(self.window) == self.window):
             raise InvalidPolicy(f"window-ts-cs: window = {self.window}; it must be a whole number up to 1,000,000")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import pickle
 import signal
@@ -14,6 +15,10 @@ from threading import Thread, current_thread, main_thread
 from types import FrameType, ModuleType
 
 from satisfice.simulation.job import Job, Output, Piece
+
+# What the workers of a pool are born with, where they are forked: a class in a function could not be sent to them.
+_handed: dict[int, Sequence[Piece]] = {}
+_pools = itertools.count()
 
 
 def cores() -> int:
@@ -44,11 +49,13 @@ def _spread(pieces: Sequence[Piece], workers: int) -> Iterator[tuple[Piece, Outp
     # A forked worker has the compiled code already, and all that the caller has defined.
     forked = sys.platform == "linux" and get_start_method(allow_none=True) in (None, "fork")
     context = get_context("fork" if forked else "spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker)
+    pool, number = ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker), next(_pools)
+    _handed[number] = pieces
     try:
         with _interrupts_kept(), _main_kept_out(forked):
             futures: dict[Future[Output], Piece] = {
-                pool.submit(piece.work) if forked else pool.submit(_work, _packed(piece)): piece for piece in pieces
+                pool.submit(_born_with, number, n) if forked else pool.submit(_work, _packed(piece)): piece
+                for n, piece in enumerate(pieces)
             }
         for future in as_completed(list(futures)):
             yield futures.pop(future), future.result()
@@ -58,7 +65,13 @@ def _spread(pieces: Sequence[Piece], workers: int) -> Iterator[tuple[Piece, Outp
         # Waiting is short, for nobody works any more, and leaves no thread behind to complain at the end.
         pool.shutdown(wait=True, cancel_futures=True)
         raise
+    finally:
+        del _handed[number]
     pool.shutdown()
+
+
+def _born_with(number: int, n: int) -> Output:
+    return _handed[number][n].work()
 
 
 def _packed(piece: Piece) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,6 +96,8 @@ def simulate(
             f"checkpoints: {len(marks):,} of {instance.arms:,} arms are too many to remember; "
             f"{max(1, MAX_RECORD // instance.arms):,} are accepted here"
         )
+    if not isinstance(policies, Iterable):  # one that is neither: `get_policy` words what is accepted
+        policies = [policies]
     chosen = [get_policy(p) for p in ([policies] if isinstance(policies, (str, Policy, type)) else policies)]
     if not chosen:
         raise InvalidRun("no policy was given; name at least one")
