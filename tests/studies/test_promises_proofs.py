@@ -106,19 +106,25 @@ def test_silence_does_not_stop_proofs_for_ever() -> None:
         assert study.check().agrees
 
 
-def test_what_is_too_old_to_be_waited_for_is_passed_by_a_look(reopen: Callable[[], Storage]) -> None:
-    """On every storage: also where nobody asks or tells any more."""
-    now = [1e9]
+def unanswered(storage: Storage, now: list[float]) -> Study:
+    """A hundred decisions for one arm, which are waited for a minute each."""
     study = create_study(
         "s",
         {"a": 1.0, "b": 2.0},
         sf.FixedThreshold(0.5),
-        storage=reopen(),
+        storage=storage,
         mature_after=60.0,
         clock=lambda: now[0],
         seed=1,
     )
     study.ask_many(100, exclude=["b"])
+    return study
+
+
+def test_what_is_too_old_to_be_waited_for_is_passed_by_a_look(reopen: Callable[[], Storage]) -> None:
+    """On every storage: also where nobody asks or tells any more."""
+    now = [1e9]
+    study = unanswered(reopen(), now)
     study.record_many([("a", 1.0)] * 100)
     low, _ = study.status().arms[0].interval
     now[0] += 61.0
@@ -130,16 +136,7 @@ def test_what_is_too_old_to_be_waited_for_is_passed_by_a_look(reopen: Callable[[
 def test_a_clock_that_was_ahead_holds_up_no_proof(reopen: Callable[[], Storage]) -> None:
     """Decisions that nobody tells, said to be of next year: those that were made after them are too old by now."""
     now = [1e9 + 3e7]
-    study = create_study(
-        "s",
-        {"a": 1.0, "b": 2.0},
-        sf.FixedThreshold(0.5),
-        storage=reopen(),
-        mature_after=60.0,
-        clock=lambda: now[0],
-        seed=1,
-    )
-    study.ask_many(100, exclude=["b"])
+    study = unanswered(reopen(), now)
     now[0] = 1e9
     study.record_many([("a", 1.0)] * 100)
     assert study.verdict().state == "exploring"
